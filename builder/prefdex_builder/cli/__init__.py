@@ -1,0 +1,5 @@
+"""The `prefdex` command."""
+
+from .app import main
+
+__all__ = ["main"]

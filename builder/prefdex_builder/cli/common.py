@@ -1,0 +1,93 @@
+"""What all commands share: errors in two lines, exit codes, progress, JSON, and the options that several take.
+
+Exit codes: 0 done; 1 refused or failed, with two lines that say why; 2 wrong arguments; 130 interrupted, with what
+was finished kept.
+"""
+
+from __future__ import annotations
+
+import functools
+import json
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, is_dataclass
+from pathlib import Path
+from typing import Annotated, ParamSpec
+
+import typer
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+from prefdex_shared.errors import PrefdexError
+
+from ..progress import Advance
+
+P = ParamSpec("P")
+
+FAILED, INTERRUPTED = 1, 130
+
+# Titles and preferences may hold brackets, which are no markup.
+out = Console(highlight=False, markup=False)
+err = Console(stderr=True, highlight=False, markup=False)
+
+AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object on the last line.")]
+EncoderOption = Annotated[str, typer.Option("--encoder", "-e", help="The encoder folder.", show_default=False)]
+WorkspaceOption = Annotated[Path, typer.Option("--workspace", "-w", help="The builder's folder.", show_default=False)]
+TrustOption = Annotated[Path, typer.Option("--trust", help="The publisher's root.json.", show_default=False)]
+AudienceOption = Annotated[str, typer.Option("--audience", help="Whose bundle it must be.", show_default=False)]
+AddressOption = Annotated[
+    str | None, typer.Option("--address", help="Address of a Ray cluster.", show_default="a local Ray")
+]
+WorkersOption = Annotated[
+    int | None, typer.Option("--workers", min=1, help="Workers per stage.", show_default="one per CPU core")
+]
+
+
+def command(run: Callable[P, None]) -> Callable[P, None]:
+    """Turn our own errors into two lines and an exit code."""
+
+    @functools.wraps(run)
+    def wrapped(*args: P.args, **kwargs: P.kwargs) -> None:
+        try:
+            run(*args, **kwargs)
+        except PrefdexError as error:
+            err.print(f"error: {error}", soft_wrap=True)
+            hint = error.hint or "run it with --help, or see the README"
+            err.print(f"  try: {hint}", soft_wrap=True)
+            raise typer.Exit(FAILED) from None
+        except KeyboardInterrupt:
+            err.print("interrupted; what was finished is kept, and the same command goes on from there")
+            raise typer.Exit(INTERRUPTED) from None
+
+    return wrapped
+
+
+def emit(value: object) -> None:
+    """Print a record or a dict as one JSON object on one line."""
+    plain = asdict(value) if is_dataclass(value) and not isinstance(value, type) else value
+    typer.echo(json.dumps(plain, ensure_ascii=False, default=str))
+
+
+def example(line: str) -> str:
+    """Return the end of a command's help: an example."""
+    return f"Example: {line}"
+
+
+class Bars:
+    """Progress bars on a terminal; plain lines elsewhere."""
+
+    def __init__(self, console: Console = err) -> None:
+        self._console = console
+
+    @contextmanager
+    def stage(self, name: str, total: int) -> Iterator[Advance]:
+        """Begin a stage of `total` steps."""
+        if not self._console.is_terminal:
+            self._console.print(f"{name}: {total}")
+            yield lambda _: None
+            return
+        columns = (TextColumn("{task.description:>8}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+        with Progress(*columns, console=self._console) as progress:
+            task = progress.add_task(name, total=total)
+            yield lambda n: progress.advance(task, n)
+            progress.update(task, completed=total)

@@ -1,0 +1,165 @@
+"""Ray Data as the engine: a local Ray in this process by default, or a running cluster by its address."""
+
+from __future__ import annotations
+
+import logging
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+import pyarrow as pa
+
+from prefdex_shared.errors import BuildError, ConfigurationError, PrefdexError
+
+from .stage import Call, Stage
+
+_MIN_LOGICAL_CPUS = 4
+_OBJECT_STORE_BYTES = 200 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class ClusterConfig:
+    """Where stages run.
+
+    Attributes:
+        address: Address of a running Ray cluster; None starts a local Ray.
+        n_workers: Workers per stage; None takes one per CPU core of this machine.
+    """
+
+    address: str | None = None
+    n_workers: int | None = None
+
+    def __post_init__(self) -> None:
+        if self.n_workers is not None and self.n_workers < 1:
+            raise ConfigurationError(f"There must be at least 1 worker, not {self.n_workers}.")
+
+
+class Session:
+    """A connection to Ray. Made by `start`.
+
+    Args:
+        n_workers: Workers per stage.
+    """
+
+    def __init__(self, n_workers: int) -> None:
+        self._n_workers = n_workers
+
+    def run(self, stage: Stage, blocks: Sequence[pa.Table]) -> Iterator[pa.Table]:
+        """Run a stage over blocks.
+
+        Args:
+            stage: The stage.
+            blocks: One call each.
+
+        Yields:
+            The result of each block, in any order.
+
+        Raises:
+            PrefdexError: A worker raised it.
+            BuildError: Ray gave up.
+        """
+        if not blocks:
+            return
+        import ray.data
+        import ray.exceptions
+
+        resources = stage.resources
+        dataset = ray.data.from_arrow(list(blocks)).map_batches(
+            _Worker,
+            fn_constructor_args=(stage,),
+            batch_size=None,
+            batch_format="pyarrow",
+            compute=ray.data.ActorPoolStrategy(size=min(self._n_workers, len(blocks))),
+            num_cpus=resources.cpus,
+            num_gpus=resources.gpus,
+        )
+        try:
+            yield from dataset.iter_batches(batch_size=None, batch_format="pyarrow", prefetch_batches=0)
+        except ray.exceptions.RayError as error:
+            raise _reason(error, stage) from error
+
+
+@contextmanager
+def start(config: ClusterConfig) -> Iterator[Session]:
+    """Start or join Ray, and leave it again.
+
+    Raises:
+        ConfigurationError: The cluster cannot be reached.
+    """
+    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+    os.environ.setdefault("RAY_DATA_DISABLE_PROGRESS_BARS", "1")
+    os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
+    # Ray's core prints a line about restarts on the terminal for every pool of workers.
+    os.environ.setdefault("RAY_BACKEND_LOG_LEVEL", "fatal")
+    import ray
+    import ray.data
+
+    n_cores = os.cpu_count() or 1
+    n_workers = config.n_workers or n_cores
+    common = {"log_to_driver": False, "logging_level": logging.ERROR, "configure_logging": True}
+    try:
+        with _quiet_stderr():
+            if config.address:
+                ray.init(address=config.address, **common)
+            else:
+                # Ray Data's own operators need logical CPUs beside those of our workers.
+                ray.init(
+                    address="local",
+                    num_cpus=max(_MIN_LOGICAL_CPUS, n_workers + 2),
+                    include_dashboard=False,
+                    object_store_memory=_OBJECT_STORE_BYTES,
+                    **common,
+                )
+    except (ConnectionError, RuntimeError, ValueError) as error:
+        where = config.address or "this machine"
+        raise ConfigurationError(f"Ray cannot be reached at {where}: {error}".splitlines()[0]) from error
+    context = ray.data.DataContext.get_current()
+    context.enable_progress_bars = False
+    # The newer Parquet reader has lost jobs when a node died; we read Parquet ourselves.
+    context.use_datasource_v2 = False
+    logging.getLogger("ray.data").setLevel(logging.ERROR)
+    try:
+        yield Session(n_workers)
+    finally:
+        ray.shutdown()
+
+
+@contextmanager
+def _quiet_stderr() -> Iterator[None]:
+    """Drop what Ray's core writes to the terminal while it starts; its errors come as exceptions."""
+    saved = os.dup(2)
+    null = os.open(os.devnull, os.O_WRONLY)
+    try:
+        os.dup2(null, 2)
+        yield
+    finally:
+        os.dup2(saved, 2)
+        os.close(saved)
+        os.close(null)
+
+
+class _Worker:
+    """What Ray makes once per worker."""
+
+    def __init__(self, stage: Stage) -> None:
+        self._call: Call = stage.load()
+
+    def __call__(self, batch: pa.Table) -> pa.Table:
+        return self._call(batch)
+
+
+def _reason(error: BaseException, stage: Stage) -> PrefdexError:
+    """Find our own error under the layers that Ray puts around it."""
+    seen: list[BaseException] = []
+    cause: BaseException | None = error
+    while cause is not None and cause not in seen:
+        if isinstance(cause, PrefdexError) and not hasattr(cause, "as_instanceof_cause"):
+            return cause
+        seen.append(cause)
+        cause = getattr(cause, "cause", None) or cause.__cause__
+    kind = type(seen[-1]).__name__
+    return BuildError(
+        f"The stage {stage.name!r} failed on a worker ({kind}).",
+        hint="What was finished is kept: run the same command again. Ray's own log says more.",
+    )

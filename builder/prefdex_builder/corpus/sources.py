@@ -1,0 +1,124 @@
+"""Finding the files of a corpus: a file, a folder, a glob, or an `s3://` prefix."""
+
+from __future__ import annotations
+
+import glob
+import io
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, BinaryIO
+from urllib.parse import urlsplit
+
+from prefdex_shared.errors import CorpusError, MissingExtraError
+
+SUFFIXES = (".jsonl", ".ndjson", ".parquet", ".txt", ".md")
+"""Kinds of files that are read, by their ending."""
+
+_S3 = "s3://"
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class SourceFile:
+    """One file of a corpus.
+
+    Attributes:
+        name: Path relative to the source that it was found under; the id of a plain text file.
+        location: Path, or `s3://bucket/key`.
+    """
+
+    name: str
+    location: str
+
+    @property
+    def suffix(self) -> str:
+        """Ending of the name, in lower case."""
+        return Path(self.name).suffix.lower()
+
+    @contextmanager
+    def open(self) -> Iterator[BinaryIO]:
+        """Open for reading, as bytes."""
+        if self.location.startswith(_S3):
+            bucket, key = _split(self.location)
+            body = _s3().get_object(Bucket=bucket, Key=key)["Body"]
+            # Parquet seeks, and a response cannot; files of a corpus are of moderate size.
+            yield io.BytesIO(body.read())
+        else:
+            with Path(self.location).open("rb") as file:
+                yield file
+
+
+def find(sources: Sequence[str], exclude: Path) -> tuple[list[SourceFile], list[str]]:
+    """Find the files of a corpus.
+
+    Args:
+        sources: Files, folders, globs or `s3://` prefixes.
+        exclude: A folder whose content is never taken for a corpus: the workspace.
+
+    Returns:
+        The files by name, and the names of those that are of no kind that is read.
+
+    Raises:
+        CorpusError: A source does not exist, or nothing is found that can be read.
+    """
+    files: set[SourceFile] = set()
+    skipped: set[str] = set()
+    for source in sources:
+        found = list(_find_s3(source) if source.startswith(_S3) else _find_local(source, exclude.resolve()))
+        if not found:
+            raise CorpusError(
+                f"There is no file at {source}.", hint="Give a file, a folder, a glob in quotes, or s3://bucket/prefix."
+            )
+        files |= {file for file in found if file.suffix in SUFFIXES}
+        skipped |= {file.name for file in found if file.suffix not in SUFFIXES}
+    if not files:
+        raise CorpusError(
+            f"None of the {len(skipped)} files found is of a kind that is read.",
+            hint=f"Files must end in {', '.join(SUFFIXES)}.",
+        )
+    return sorted(files), sorted(skipped)
+
+
+def _find_local(source: str, exclude: Path) -> Iterator[SourceFile]:
+    path = Path(source).expanduser()
+    if path.is_file():
+        yield SourceFile(path.name, str(path.resolve()))
+        return
+    root = path if path.is_dir() else Path()
+    paths = sorted(path.rglob("*")) if path.is_dir() else map(Path, sorted(glob.glob(str(path), recursive=True)))  # noqa: PTH207 - patterns may be absolute
+    for each in paths:
+        resolved = each.resolve()
+        hidden = any(part.startswith(".") and part not in {".", ".."} for part in each.relative_to(root).parts)
+        if resolved.is_file() and not hidden and not resolved.is_relative_to(exclude):
+            yield SourceFile(str(each.relative_to(root)), str(resolved))
+
+
+def _find_s3(source: str) -> Iterator[SourceFile]:
+    bucket, prefix = _split(source)
+    try:
+        pages = _s3().get_paginator("list_objects_v2").paginate(Bucket=bucket, Prefix=prefix)
+        keys = [item["Key"] for page in pages for item in page.get("Contents", [])]
+    except Exception as error:
+        if not type(error).__module__.startswith("botocore"):
+            raise
+        raise CorpusError(
+            f"{source} cannot be listed: {error}", hint="Check the bucket and the credentials."
+        ) from error
+    folder = prefix.rpartition("/")[0]
+    for key in keys:
+        if not key.endswith("/"):
+            yield SourceFile(key.removeprefix(folder).lstrip("/"), f"{_S3}{bucket}/{key}")
+
+
+def _split(address: str) -> tuple[str, str]:
+    parts = urlsplit(address)
+    return parts.netloc, parts.path.lstrip("/")
+
+
+def _s3() -> Any:
+    try:
+        import boto3
+    except ModuleNotFoundError as error:
+        raise MissingExtraError("boto3", "builder") from error
+    return boto3.client("s3")

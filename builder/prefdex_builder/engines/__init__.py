@@ -1,0 +1,5 @@
+"""LLM engines by URI."""
+
+from .registry import LLMConfig, open_llm
+
+__all__ = ["LLMConfig", "open_llm"]

@@ -1,0 +1,309 @@
+"""`build`: filter -> judge -> write -> pack -> sign, for all users at once (paper, figure 2).
+
+Work is done per distinct preference, never per user, and only where the workspace lacks the result. What is finished
+is stored at once, so that a build that was killed goes on where it was.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import pyarrow as pa
+
+from prefdex_shared.encoder import Encoder, open_encoder
+from prefdex_shared.errors import BuildError, ConfigurationError
+from prefdex_shared.filtering import Candidate, FilterConfig
+from prefdex_shared.ids import PreferenceId, ShardKey
+from prefdex_shared.judging import judge_id
+from prefdex_shared.manifest import Manifest
+from prefdex_shared.records import Chunk, Entry, Pair, Preference
+from prefdex_shared.steering import Scoring
+from prefdex_shared.vectors import store
+from prefdex_shared.writing import writer_id
+
+from .cluster import Session
+from .engines import LLMConfig, open_llm
+from .preferences import User
+from .progress import Progress, Stopwatch
+from .report import BuildReport, PreferenceReport, UserReport
+from .signing import BundleSigner
+from .stages import FilterStage, PackStage, VerifyStage
+from .stages.filter import merge_tables
+from .stages.pack import entries_table
+from .stages.verify import Answers, Outcome, outcomes_of, pairs_table
+from .workspace import LiveChunk, ShardRecord, Snapshot, VerdictStore, Workspace, pair_key, shard_key
+from .workspace.corpus import content_id
+
+_BLOCKS_PER_CALL = 8
+_PAIRS_PER_CALL = 32
+
+
+@dataclass(frozen=True, slots=True)
+class BuildConfig:
+    """What is built, and how.
+
+    Attributes:
+        filtering: Threshold and caps of the coarse filter.
+        llm: The engine that judges and writes.
+        scoring: Defaults of steering, for the device.
+        valid_days: Days until a bundle expires.
+        max_failed_share: Above this share of failed pairs the build ends without a bundle.
+    """
+
+    filtering: FilterConfig = field(default_factory=FilterConfig)
+    llm: LLMConfig = field(default_factory=LLMConfig)
+    scoring: Scoring = field(default_factory=Scoring)
+    valid_days: int = 365
+    max_failed_share: float = 0.05
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.max_failed_share <= 1:
+            raise ConfigurationError("max_failed_share is a share between 0 and 1.")
+        if self.valid_days < 1:
+            raise ConfigurationError("A bundle must be valid for at least 1 day.")
+
+
+def build(
+    workspace: Workspace,
+    users: Sequence[User],
+    *,
+    encoder: str,
+    signer: BundleSigner,
+    session: Session,
+    progress: Progress,
+    config: BuildConfig | None = None,
+) -> BuildReport:
+    """Build what is missing, and give each user a bundle.
+
+    Args:
+        workspace: Holds a corpus.
+        users: Whom to build for.
+        encoder: Location of the encoder that embedded the corpus.
+        signer: Signs the bundles.
+        session: Where stages run.
+        progress: Shows how far it is.
+        config: Settings.
+
+    Raises:
+        ConfigurationError: There is no corpus, or settings do not fit it.
+        BuildError: Too many pairs failed; no bundle was written.
+    """
+    run = _Run(workspace, encoder, open_encoder(encoder), config or BuildConfig(), session, Stopwatch(progress))
+    preferences = list({preference.id: preference for user in users for preference in user.preferences}.values())
+    keys = {preference.id: run.key(preference) for preference in preferences}
+    missing = [preference for preference in preferences if not _is_whole(workspace.shards.find(keys[preference.id]))]
+    tally = run.make(missing, keys)
+    records = {preference.id: _record(workspace, keys[preference.id]) for preference in preferences}
+    with run.watch.stage("sign", len(users)) as advance:
+        reports = []
+        for user in users:
+            reports.append(run.sign(user, records, signer))
+            advance(1)
+    return BuildReport(
+        llm=run.llm_name,
+        chunks=len(run.live),
+        preferences=len(preferences),
+        shards_built=len(missing),
+        candidates=tally.candidates,
+        llm_calls=tally.llm_calls,
+        kept=tally.kept,
+        discarded=tally.discarded,
+        failed=dict(tally.failed),
+        entries=sum(record.n_entries for record in records.values()),
+        users=tuple(reports),
+        seconds=run.watch.seconds,
+    )
+
+
+@dataclass(slots=True)
+class _Tally:
+    candidates: int = 0
+    llm_calls: int = 0
+    kept: int = 0
+    discarded: int = 0
+    failed: Counter[str] = field(default_factory=Counter)
+
+    def add(self, outcome: Outcome) -> None:
+        self.candidates += 1
+        self.llm_calls += outcome.n_calls
+        if outcome.verdict is not None:
+            self.kept += outcome.verdict.keep
+            self.discarded += not outcome.verdict.keep
+        if outcome.failure is not None:
+            self.failed[f"{outcome.failure.stage}: {outcome.failure.reason}"] += 1
+
+
+class _Run:
+    """One build: the workspace's state at its start, and the stages in their order."""
+
+    def __init__(
+        self,
+        workspace: Workspace,
+        encoder_location: str,
+        encoder: Encoder,
+        config: BuildConfig,
+        session: Session,
+        watch: Stopwatch,
+    ) -> None:
+        self.workspace, self.encoder, self.config, self.session, self.watch = workspace, encoder, config, session, watch
+        self._encoder_location = encoder_location
+        self.snapshot: Snapshot = workspace.corpus.check(encoder.id)
+        self.live: Mapping[str, LiveChunk] = workspace.corpus.live(self.snapshot)
+        self.llm_name = open_llm(config.llm, encoder=encoder, tau=config.filtering.tau).name
+        self._judge, self._writer = judge_id(self.llm_name), writer_id(self.llm_name)
+        self._content = content_id(self.snapshot, dict(self.live))
+
+    @property
+    def answers(self) -> VerdictStore:
+        return self.workspace.verdicts(self._judge, self._writer)
+
+    def key(self, preference: Preference) -> ShardKey:
+        return shard_key(
+            preference,
+            snapshot=self._content,
+            encoder=self.encoder.id,
+            filtering=self.config.filtering,
+            judge=self._judge,
+            writer=self._writer,
+        )
+
+    def make(self, preferences: Sequence[Preference], keys: Mapping[PreferenceId, ShardKey]) -> _Tally:
+        """Make the shards of some preferences."""
+        tally = _Tally()
+        if not preferences:
+            return tally
+        pairs = self._pairs(preferences, self._filter(preferences))
+        outcomes = self._verify(pairs)
+        for pair in pairs:
+            tally.add(outcomes[pair_key(pair)])
+        self._check_failures(tally)
+        self._pack(preferences, keys, pairs, outcomes)
+        return tally
+
+    def _filter(self, preferences: Sequence[Preference]) -> list[list[Candidate]]:
+        # One at a time, as everywhere: a text has one vector.
+        vectors = store(self.encoder.encode([preference.text for preference in preferences]))
+        known = self.workspace.corpus.known_chunks(self.snapshot)
+        dead = frozenset(known.difference(self.live))
+        names = self.snapshot.blocks
+        batches = [
+            pa.table({"block": names[at : at + _BLOCKS_PER_CALL]}) for at in range(0, len(names), _BLOCKS_PER_CALL)
+        ]
+        stage = FilterStage(self.workspace, vectors, self.config.filtering, dead)
+        tables = []
+        with self.watch.stage("filter", len(batches)) as advance:
+            for table in self.session.run(stage, batches):
+                tables.append(table)
+                advance(1)
+        return merge_tables(tables, len(preferences), self.config.filtering)
+
+    def _pairs(self, preferences: Sequence[Preference], candidates: Sequence[Sequence[Candidate]]) -> list[Pair]:
+        wanted = {candidate.chunk_id for each in candidates for candidate in each}
+        texts = self.workspace.corpus.texts(self.snapshot, wanted)
+        return [
+            Pair(self._chunk(candidate.chunk_id, texts), preference, candidate.similarity)
+            for preference, each in zip(preferences, candidates, strict=True)
+            for candidate in each
+        ]
+
+    def _chunk(self, key: str, texts: Mapping[str, str]) -> Chunk:
+        return Chunk(texts[key], self.live[key].title, self.live[key].source)
+
+    def _verify(self, pairs: Sequence[Pair]) -> dict[str, Outcome]:
+        known = Answers(*self.answers.load())
+        outcomes = {key: outcome for pair in pairs if (outcome := _known_outcome(key := pair_key(pair), known))}
+        open_pairs = [pair for pair in pairs if pair_key(pair) not in outcomes]
+        batches = [
+            pairs_table(open_pairs[at : at + _PAIRS_PER_CALL], known)
+            for at in range(0, len(open_pairs), _PAIRS_PER_CALL)
+        ]
+        stage = VerifyStage(self._encoder_location, self.config.llm, self.config.filtering.tau, self.answers)
+        with self.watch.stage("verify", len(pairs)) as advance:
+            advance(len(outcomes))
+            for table in self.session.run(stage, batches):
+                outcomes.update(outcomes_of(table))
+                advance(len(table))
+        return outcomes
+
+    def _check_failures(self, tally: _Tally) -> None:
+        n_failed = sum(tally.failed.values())
+        if n_failed > self.config.max_failed_share * tally.candidates:
+            reason, count = tally.failed.most_common(1)[0]
+            raise BuildError(
+                f"{n_failed} of {tally.candidates} pairs failed, over the allowed share of "
+                f"{self.config.max_failed_share:.0%}; {count} times: {reason}. No bundle was written.",
+                hint="Mend the cause and build again: what was answered is kept.",
+            )
+
+    def _pack(
+        self,
+        preferences: Sequence[Preference],
+        keys: Mapping[PreferenceId, ShardKey],
+        pairs: Sequence[Pair],
+        outcomes: Mapping[str, Outcome],
+    ) -> None:
+        counts: dict[str, Counter[str]] = {preference.text: Counter() for preference in preferences}
+        entries: dict[str, list[Entry]] = {preference.text: [] for preference in preferences}
+        for pair in pairs:
+            outcome, text = outcomes[pair_key(pair)], pair.preference.text
+            counts[text].update(candidates=1, failed=int(outcome.failure is not None))
+            if outcome.verdict is not None and outcome.instruction is not None:
+                entries[text].append(_entry(pair, outcome.verdict.confidence, outcome.instruction))
+        batches = [entries_table(preference, entries[preference.text]) for preference in preferences]
+        by_text = {preference.text: keys[preference.id] for preference in preferences}
+        with self.watch.stage("pack", len(batches)) as advance:
+            for table in self.session.run(PackStage(self._encoder_location, self.workspace.shards), batches):
+                for row in table.to_pylist():
+                    text = row["preference"]
+                    count = counts[text]
+                    record = ShardRecord(
+                        row["sha256"], row["n_bytes"], count["candidates"], len(entries[text]), count["failed"]
+                    )
+                    self.workspace.shards.record(by_text[text], record)
+                    advance(1)
+
+    def sign(self, user: User, records: Mapping[PreferenceId, ShardRecord], signer: BundleSigner) -> UserReport:
+        """Give a user a bundle: a new version only if anything changed."""
+        own = [records[preference.id] for preference in user.preferences]
+        shards = [self.workspace.shards.get(record.sha256) for record in own]
+        manifest = Manifest(user.id, self.encoder.id, self.llm_name, self.config.scoring, len(shards))
+        version, data = self.workspace.users.latest(user.id) or (0, b"")
+        is_new = not (data and signer.is_current(data, manifest, shards))
+        if is_new:
+            version += 1
+            data = signer.sign(manifest, shards, version=version, valid_days=self.config.valid_days)
+            self.workspace.users.put(user.id, version, data)
+        reports = tuple(
+            PreferenceReport(preference.text, record.n_candidates, record.n_entries, record.n_failed, record.n_bytes)
+            for preference, record in zip(user.preferences, own, strict=True)
+        )
+        path = str(self.workspace.users.path(user.id, version))
+        return UserReport(user.id, version, is_new, path, len(data), reports)
+
+
+def _is_whole(record: ShardRecord | None) -> bool:
+    return record is not None and record.n_failed == 0
+
+
+def _record(workspace: Workspace, key: ShardKey) -> ShardRecord:
+    record = workspace.shards.find(key)
+    if record is None:
+        raise BuildError(
+            "A shard that was just built is not in the workspace.", hint="Is something else deleting files?"
+        )
+    return record
+
+
+def _known_outcome(key: str, known: Answers) -> Outcome | None:
+    """Return the outcome of a pair about which nothing needs to be asked."""
+    verdict = known.verdicts.get(key)
+    if verdict is None or (verdict.keep and key not in known.instructions):
+        return None
+    return Outcome(verdict, known.instructions.get(key) if verdict.keep else None)
+
+
+def _entry(pair: Pair, confidence: float, instruction: str) -> Entry:
+    chunk = pair.chunk
+    return Entry(chunk.text, chunk.title, chunk.source, instruction, confidence, pair.similarity)

@@ -1,0 +1,109 @@
+"""What a command did, in numbers; the same record is shown to a person and printed as JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+MAX_EXAMPLES = 20
+"""Faults that are named one by one; all are counted."""
+
+
+@dataclass(frozen=True, slots=True)
+class AddReport:
+    """What `corpus add` did.
+
+    Attributes:
+        snapshot: Number of the snapshot that is current now.
+        files: Files read.
+        skipped_files: Files of no kind that is read.
+        documents: Documents taken.
+        chunks: Distinct chunks of them.
+        new_chunks: Chunks that were embedded; the others had an embedding.
+        faults: Records with something wrong, by kind.
+        examples: The first of them, as `file:position kind id`.
+        seconds: Time per stage.
+    """
+
+    snapshot: int
+    files: int
+    skipped_files: int
+    documents: int
+    chunks: int
+    new_chunks: int
+    faults: Mapping[str, int]
+    examples: tuple[str, ...]
+    seconds: Mapping[str, float]
+
+
+@dataclass(frozen=True, slots=True)
+class PreferenceReport:
+    """What became of one preference.
+
+    Attributes:
+        preference: Its text.
+        candidates: Pairs that passed the coarse filter.
+        entries: Pairs kept, with an instruction.
+        failed: Pairs that failed.
+        shard_bytes: Size of its shard.
+    """
+
+    preference: str
+    candidates: int
+    entries: int
+    failed: int
+    shard_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class UserReport:
+    """A user's bundle.
+
+    Attributes:
+        user: Opaque id.
+        version: Version of the bundle.
+        is_new: Whether this build made the version.
+        path: The `.pdx` file.
+        bundle_bytes: Its size.
+        preferences: In the user's order.
+    """
+
+    user: str
+    version: int
+    is_new: bool
+    path: str
+    bundle_bytes: int
+    preferences: tuple[PreferenceReport, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class BuildReport:
+    """What `build` did: the funnel, and the bundles.
+
+    Attributes:
+        llm: Name of the engine.
+        chunks: Live chunks of the corpus.
+        preferences: Distinct preferences of all users.
+        shards_built: Shards that had to be built; the others were there.
+        candidates: Pairs that passed the coarse filter, for the shards built.
+        llm_calls: Prompts put to the engine.
+        kept: Pairs judged to be kept.
+        discarded: Pairs judged to be discarded.
+        failed: Pairs that failed, by reason.
+        entries: Entries of all distinct shards.
+        users: The bundles.
+        seconds: Time per stage.
+    """
+
+    llm: str
+    chunks: int
+    preferences: int
+    shards_built: int
+    candidates: int
+    llm_calls: int
+    kept: int
+    discarded: int
+    failed: Mapping[str, int]
+    entries: int
+    users: tuple[UserReport, ...]
+    seconds: Mapping[str, float] = field(default_factory=dict)

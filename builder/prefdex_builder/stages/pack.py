@@ -1,0 +1,80 @@
+"""pack: the entries of a preference -> a shard."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import pyarrow as pa
+
+from prefdex_shared import shard as shards
+from prefdex_shared.encoder import Encoder, open_encoder
+from prefdex_shared.records import Entry, Preference
+
+from ..cluster.stage import ONE_CPU, Call, Resources
+from ..workspace import ShardIndex
+
+ENTRIES = pa.schema(
+    [
+        ("preference", pa.string()),
+        ("text", pa.string()),
+        ("title", pa.string()),
+        ("source", pa.string()),
+        ("instruction", pa.string()),
+        ("confidence", pa.float64()),
+        ("similarity", pa.float64()),
+    ]
+)
+_COLUMNS = ENTRIES.names[1:]
+
+
+def pack(preference: Preference, entries: Sequence[Entry], encoder: Encoder) -> bytes:
+    """Encode the shard of a preference; its vectors are the embeddings of the instructions.
+
+    Args:
+        preference: The preference.
+        entries: In any order.
+        encoder: The encoder of the bundle.
+    """
+    # One order before encoding, so that equal entries are equal bytes.
+    entries = sorted(entries, key=lambda entry: entry.chunk_id)
+    vectors = encoder.encode([entry.instruction for entry in entries])
+    preference_vector = encoder.encode([preference.text])[0]
+    return shards.encode(shards.pack(preference, encoder.id, entries, preference_vector, vectors))
+
+
+def entries_table(preference: Preference, entries: Sequence[Entry]) -> pa.Table:
+    """Return the entries of one preference as a batch; a preference without entries is one row without a text."""
+    rows: list[dict[str, object]] = [
+        {"preference": preference.text} | {column: getattr(entry, column) for column in _COLUMNS} for entry in entries
+    ]
+    return pa.Table.from_pylist(rows or [{"preference": preference.text}], schema=ENTRIES)
+
+
+@dataclass(frozen=True, slots=True)
+class PackStage:
+    """Packs and stores shards on a worker, a preference per batch.
+
+    Attributes:
+        encoder: Location of the encoder.
+        shards: Where shards are stored.
+    """
+
+    encoder: str
+    shards: ShardIndex
+    name: str = "pack"
+    resources: Resources = ONE_CPU
+
+    def load(self) -> Call:
+        """Load the encoder."""
+        encoder = open_encoder(self.encoder)
+
+        def call(batch: pa.Table) -> pa.Table:
+            rows = batch.to_pylist()
+            preference = Preference(rows[0]["preference"])
+            entries = [Entry(*(row[column] for column in _COLUMNS)) for row in rows if row["text"] is not None]
+            data = pack(preference, entries, encoder)
+            digest = self.shards.put(data)
+            return pa.table({"preference": [preference.text], "sha256": [digest], "n_bytes": [len(data)]})
+
+        return call

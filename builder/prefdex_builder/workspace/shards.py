@@ -1,0 +1,91 @@
+"""Built shards.
+
+`shards/<sha256>.shard` holds the bytes, and `shards/keys/<key>.json` says that a key is built, and by which bytes.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+
+from prefdex_shared import shard as shards
+from prefdex_shared.filtering import FilterConfig
+from prefdex_shared.ids import ShardKey, content_hash, sha256_hex
+from prefdex_shared.records import Preference
+
+from .storage import Storage
+
+
+def shard_key(
+    preference: Preference, *, snapshot: str, encoder: str, filtering: FilterConfig, judge: str, writer: str
+) -> ShardKey:
+    """Return the cache key of a shard: a hash of all that its bytes depend on.
+
+    Args:
+        preference: The preference.
+        snapshot: Identity of the corpus's content, the chunker's settings included.
+        encoder: Encoder id.
+        filtering: Threshold and caps.
+        judge: Identity of engine and prompt.
+        writer: Identity of engine and prompt.
+    """
+    settings = (f"{filtering.tau:.9g}", str(filtering.min_candidates), str(filtering.max_candidates))
+    formats = (str(shards.FORMAT), shards.CODEC)
+    return ShardKey(
+        content_hash("prefdex/shard-key/1", preference.text, snapshot, encoder, *settings, judge, writer, *formats)
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class ShardRecord:
+    """A built shard.
+
+    Attributes:
+        sha256: Hash of its bytes, as hex.
+        n_bytes: Their number.
+        n_candidates: Pairs that passed the coarse filter.
+        n_entries: Pairs that were kept and have an instruction.
+        n_failed: Pairs that failed; above 0 the shard is partial, and is completed by the next build.
+    """
+
+    sha256: str
+    n_bytes: int
+    n_candidates: int
+    n_entries: int
+    n_failed: int
+
+
+@dataclass(frozen=True, slots=True)
+class ShardIndex:
+    """Reads and writes the built shards of a workspace.
+
+    Attributes:
+        storage: The folder `shards`.
+    """
+
+    storage: Storage
+
+    def find(self, key: ShardKey) -> ShardRecord | None:
+        """Return the shard that is built for a key, partial or not."""
+        keys = self.storage.folder("keys")
+        name = f"{key}.json"
+        if not keys.exists(name):
+            return None
+        fields = keys.read_json(name)
+        sizes = {field: int(str(fields[field])) for field in ("n_bytes", "n_candidates", "n_entries", "n_failed")}
+        record = ShardRecord(str(fields["sha256"]), **sizes)
+        return record if self.storage.exists(f"{record.sha256}.shard") else None
+
+    def put(self, data: bytes) -> str:
+        """Store a shard's bytes and return their SHA-256."""
+        digest = sha256_hex(data)
+        if not self.storage.exists(f"{digest}.shard"):
+            self.storage.write(f"{digest}.shard", data)
+        return digest
+
+    def record(self, key: ShardKey, record: ShardRecord) -> None:
+        """Say that a key is built; the bytes must be there."""
+        self.storage.folder("keys").write_json(f"{key}.json", asdict(record))
+
+    def get(self, sha256: str) -> bytes:
+        """Return a shard's bytes."""
+        return self.storage.read(f"{sha256}.shard")

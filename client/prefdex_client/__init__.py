@@ -1,0 +1,27 @@
+"""The device side of prefdex: open a signed bundle, ask it questions, apply a patch.
+
+from prefdex_client import Memory
+
+memory = Memory.open("me.pdx", trust="root.json", encoder="encoder/", audience="u-4711")
+print(memory.context("What should I cook tonight?"))
+"""
+
+from prefdex_shared.errors import PrefdexError
+from prefdex_shared.steering import PAPER, UNSTEERED, Scoring
+
+from .hits import Hit, Match
+from .memory import Memory, PreferenceInfo, Stats
+from .patching import apply_patch
+
+__all__ = [
+    "PAPER",
+    "UNSTEERED",
+    "Hit",
+    "Match",
+    "Memory",
+    "PrefdexError",
+    "PreferenceInfo",
+    "Scoring",
+    "Stats",
+    "apply_patch",
+]

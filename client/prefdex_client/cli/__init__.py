@@ -1,0 +1,5 @@
+"""The `prefdex-client` command."""
+
+from .main import main
+
+__all__ = ["main"]

@@ -1,0 +1,106 @@
+"""All errors that prefdex raises on purpose.
+
+    PrefdexError
+    ├── ConfigurationError          what was asked for cannot be done as it was asked
+    │   ├── MissingExtraError       a package is not installed; the hint names the extra
+    │   └── EncoderMismatchError    another encoder than the one the bundle was built with
+    ├── CorpusError                 the corpus cannot be read at all (a single bad line is counted, not raised)
+    ├── FormatError                 bytes that are not of the format that they should have
+    │   └── NewerFormatError        written for a newer prefdex
+    ├── TrustError                  well-formed, and not to be believed
+    │   ├── NotSignedError          a signature or a hash does not verify
+    │   ├── WrongAudienceError      signed, for somebody else
+    │   ├── RollbackError           signed, and older than what was asked for
+    │   └── ExpiredError            signed, and past its expiry
+    ├── EngineError                 an LLM or an encoder failed; says whether trying again can help
+    └── BuildError                  the build ended without a result; what it finished is kept
+
+A message says what was wrong and where; the hint says what to do. Neither quotes a preference or a text.
+"""
+
+from __future__ import annotations
+
+
+class PrefdexError(Exception):
+    """The base of all errors raised on purpose.
+
+    Attributes:
+        hint: What to do about it; empty when the message says it all.
+    """
+
+    def __init__(self, message: str, *, hint: str = "") -> None:
+        super().__init__(message)
+        self.hint = hint
+
+
+class ConfigurationError(PrefdexError):
+    """What was asked for cannot be done as it was asked."""
+
+
+class MissingExtraError(ConfigurationError):
+    """A package that this needs is not installed."""
+
+    def __init__(self, package: str, extra: str) -> None:
+        super().__init__(
+            f"The package {package!r} is not installed.", hint=f"Install it with: pip install 'prefdex[{extra}]'"
+        )
+
+
+class EncoderMismatchError(ConfigurationError):
+    """The encoder is not the one that the bundle was built with, so their vectors do not compare."""
+
+
+class CorpusError(PrefdexError):
+    """The corpus cannot be read at all."""
+
+
+class FormatError(PrefdexError):
+    """Bytes that are not of the format that they should have."""
+
+
+class NewerFormatError(FormatError):
+    """Written in a format that this version of prefdex does not know yet."""
+
+
+class TrustError(PrefdexError):
+    """Well-formed, and not to be believed."""
+
+
+class NotSignedError(TrustError):
+    """A signature or a hash does not verify."""
+
+
+class WrongAudienceError(TrustError):
+    """Correctly signed, for somebody else."""
+
+
+class RollbackError(TrustError):
+    """Correctly signed, and older than what was asked for."""
+
+
+class ExpiredError(TrustError):
+    """Correctly signed, and past its expiry."""
+
+
+class EngineError(PrefdexError):
+    """An LLM or an encoder failed.
+
+    Attributes:
+        retryable: Whether the same request may succeed later.
+    """
+
+    def __init__(self, message: str, *, retryable: bool, hint: str = "") -> None:
+        super().__init__(message, hint=hint)
+        self.retryable = retryable
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """Keep the keyword arguments when an engine error crosses a process boundary."""
+        return (_engine_error, (str(self), self.retryable, self.hint))
+
+
+class BuildError(PrefdexError):
+    """The build ended without a result. What it finished is kept, and the next one goes on from there."""
+
+
+def _engine_error(message: str, retryable: bool, hint: str) -> EngineError:
+    return EngineError(message, retryable=retryable, hint=hint)

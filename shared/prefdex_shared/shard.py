@@ -1,0 +1,217 @@
+"""The shard: the entries of one preference over the corpus, best first.
+
+It is the one unit of bundle, patch, cache and forgetting.
+
+A shard names no user and no snapshot, and what follows from something else is not stored: the ids of the preference
+and of the chunks follow from their texts. Encoding is a pure function, so equal content is equal bytes.
+
+Layout, a msgpack map:
+
+    format   1
+    codec    "deflate": how body and codes are compressed
+    body     a msgpack map of the preference's text, the encoder, the scales and the entries by column
+    codes    int8, (1 + n, dim): the preference's codes, then those of each entry's instruction
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from . import wire
+from .errors import ConfigurationError, FormatError
+from .ids import EncoderId
+from .records import Entry, Preference
+from .vectors import Float32, Int8, dequantize, quantize
+
+FORMAT = 1
+CODEC = "deflate"
+
+MAX_SHARD_BYTES = 8 << 20
+MAX_BODY_BYTES = 16 << 20
+MAX_ENTRIES = 16_384
+MAX_DIM = 8192
+MAX_PREFERENCE_CHARACTERS = 4_000
+MAX_TEXT_CHARACTERS = 16_000
+MAX_TITLE_CHARACTERS = 1_000
+MAX_SOURCE_CHARACTERS = 2_000
+MAX_INSTRUCTION_CHARACTERS = 4_000
+
+_CONFIDENCE_STEPS = 1_000
+_SIMILARITY_STEPS = 10_000
+_COLUMNS = {
+    "texts": MAX_TEXT_CHARACTERS,
+    "titles": MAX_TITLE_CHARACTERS,
+    "sources": MAX_SOURCE_CHARACTERS,
+    "instructions": MAX_INSTRUCTION_CHARACTERS,
+}
+_SCALES = ("preference_scale", "scale")
+_BODY = ("preference", "encoder", "dim", *_SCALES, *_COLUMNS, "confidences", "similarities")
+
+
+@dataclass(frozen=True, slots=True)
+class Shard:
+    """A decoded shard.
+
+    Attributes:
+        preference: The preference.
+        encoder_id: The encoder of all its vectors.
+        entries: Best first.
+        preference_codes: int8, (dim,).
+        preference_scale: The preference's vector is about codes * scale.
+        codes: int8, (n, dim), a row for each entry's instruction.
+        scale: Instruction vectors are about codes * scale.
+    """
+
+    preference: Preference
+    encoder_id: EncoderId
+    entries: tuple[Entry, ...]
+    preference_codes: Int8
+    preference_scale: float
+    codes: Int8
+    scale: float
+
+    @property
+    def preference_vector(self) -> Float32:
+        """float32, (dim,), about L2-normalized."""
+        return dequantize(self.preference_codes, self.preference_scale)
+
+    @property
+    def vectors(self) -> Float32:
+        """float32, (n, dim), about L2-normalized rows."""
+        return dequantize(self.codes, self.scale)
+
+
+def pack(
+    preference: Preference, encoder_id: EncoderId, entries: list[Entry], preference_vector: Float32, vectors: Float32
+) -> Shard:
+    """Order entries best first, round their numbers as they are stored, and quantize the vectors.
+
+    The best entry has the highest product of confidence and similarity; ties go by similarity, then by chunk id.
+
+    Args:
+        preference: The preference.
+        encoder_id: The encoder of the vectors.
+        entries: n entries of distinct chunks, in any order.
+        preference_vector: float32, (dim,), L2-normalized.
+        vectors: float32, (n, dim), L2-normalized: the embeddings of the instructions.
+    """
+    entries = [_rounded(entry) for entry in entries]
+    order = sorted(range(len(entries)), key=lambda index: _rank(entries[index]))
+    preference_codes, preference_scale = quantize(preference_vector[None])
+    codes, scale = quantize(vectors[order])
+    return Shard(
+        preference, encoder_id, tuple(entries[i] for i in order), preference_codes[0], preference_scale, codes, scale
+    )
+
+
+def encode(shard: Shard) -> bytes:
+    """Encode a shard; `decode` gives an equal one back.
+
+    Raises:
+        ConfigurationError: It is over one of the caps, so no reader would take it.
+    """
+    body = wire.pack(
+        {
+            "preference": shard.preference.text,
+            "encoder": bytes.fromhex(shard.encoder_id),
+            "dim": len(shard.preference_codes),
+            "preference_scale": shard.preference_scale,
+            "scale": shard.scale,
+            "texts": [entry.text for entry in shard.entries],
+            "titles": [entry.title for entry in shard.entries],
+            "sources": [entry.source for entry in shard.entries],
+            "instructions": [entry.instruction for entry in shard.entries],
+            "confidences": [round(entry.confidence * _CONFIDENCE_STEPS) for entry in shard.entries],
+            "similarities": [round(entry.similarity * _SIMILARITY_STEPS) for entry in shard.entries],
+        }
+    )
+    codes = np.vstack([shard.preference_codes, shard.codes]).tobytes()
+    data = wire.pack({"format": FORMAT, "codec": CODEC, "body": wire.deflate(body), "codes": wire.deflate(codes)})
+    try:
+        decode(data, "shard")
+    except FormatError as error:
+        raise ConfigurationError(
+            f"A shard of {len(shard.entries)} entries is over a cap of the format: {error}",
+            hint="Lower max_candidates, or use smaller chunks.",
+        ) from error
+    return data
+
+
+def decode(data: bytes, where: str) -> Shard:
+    """Decode a shard whose bytes have been verified.
+
+    Args:
+        data: The bytes.
+        where: Its name, for messages.
+
+    Raises:
+        FormatError: Not a shard, or over a cap.
+        NewerFormatError: Written for a newer prefdex.
+    """
+    outer_value = wire.unpack(data, where, MAX_SHARD_BYTES)
+    wire.check_format(outer_value, where, FORMAT)
+    outer = wire.Fields(outer_value, where, ("format", "codec", "body", "codes"))
+    if outer.text("codec", 40) != CODEC:
+        raise FormatError(f"{where}: its codec is not {CODEC!r}.")
+    raw_body = wire.inflate(outer.data("body", MAX_SHARD_BYTES), where, MAX_BODY_BYTES)
+    body = wire.Fields(wire.unpack(raw_body, where, MAX_BODY_BYTES), where, _BODY)
+    entries = _entries(body)
+    dim = body.integer("dim", 1, MAX_DIM)
+    codes = _codes(outer.data("codes", MAX_SHARD_BYTES), where, 1 + len(entries), dim)
+    preference_scale, scale = (body.number(name, 2.0**-126, 2.0**64) for name in _SCALES)
+    return Shard(
+        _preference(body),
+        EncoderId(body.data("encoder", 20).hex()),
+        entries,
+        codes[0],
+        preference_scale,
+        codes[1:],
+        scale,
+    )
+
+
+def _preference(body: wire.Fields) -> Preference:
+    text = body.text("preference", MAX_PREFERENCE_CHARACTERS)
+    preference = Preference(text)
+    if preference.text != text or not text:
+        raise FormatError(f"{body.where}: 'preference' is empty or not in normal form.")
+    return preference
+
+
+def _entries(body: wire.Fields) -> tuple[Entry, ...]:
+    columns = [body.texts(name, MAX_ENTRIES, largest) for name, largest in _COLUMNS.items()]
+    confidences = body.integers("confidences", MAX_ENTRIES, 0, _CONFIDENCE_STEPS)
+    similarities = body.integers("similarities", MAX_ENTRIES, -_SIMILARITY_STEPS, _SIMILARITY_STEPS)
+    if len({len(confidences), len(similarities), *map(len, columns)}) != 1:
+        raise FormatError(f"{body.where}: the columns of the entries differ in length.")
+    texts, titles, sources, instructions = columns
+    entries = tuple(
+        Entry(*words, confidence / _CONFIDENCE_STEPS, similarity / _SIMILARITY_STEPS)
+        for words, confidence, similarity in zip(
+            zip(texts, titles, sources, instructions, strict=True), confidences, similarities, strict=True
+        )
+    )
+    if len({entry.text for entry in entries}) != len(entries):
+        raise FormatError(f"{body.where}: two entries hold the same chunk.")
+    return entries
+
+
+def _codes(data: bytes, where: str, n_rows: int, dim: int) -> Int8:
+    raw = wire.inflate(data, where, n_rows * dim)
+    if len(raw) != n_rows * dim:
+        raise FormatError(f"{where}: {len(raw)} bytes of codes where {n_rows} x {dim} are due.")
+    return np.frombuffer(raw, dtype=np.int8).reshape(n_rows, dim)
+
+
+def _rounded(entry: Entry) -> Entry:
+    confidence = round(entry.confidence * _CONFIDENCE_STEPS) / _CONFIDENCE_STEPS
+    similarity = round(entry.similarity * _SIMILARITY_STEPS) / _SIMILARITY_STEPS
+    return Entry(entry.text, entry.title, entry.source, entry.instruction, confidence, similarity)
+
+
+def _rank(entry: Entry) -> tuple[int, int, str]:
+    confidence = round(entry.confidence * _CONFIDENCE_STEPS)
+    similarity = round(entry.similarity * _SIMILARITY_STEPS)
+    return -confidence * similarity, -similarity, entry.chunk_id

@@ -1,0 +1,85 @@
+"""Arithmetic on embeddings: the canonical similarity, and the int8 codes of a shard.
+
+Stored vectors are float16. A product of two of them is a multiple of 2**-48, and a sum of a few thousand such products
+below 32 fits the 53 bits of a float64: the dot product is exact, so it is the same in any order of summation, on any
+number of threads and any processor. That is why tau, ranks and ties are decided on it.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+Float16 = npt.NDArray[np.float16]
+Float32 = npt.NDArray[np.float32]
+Float64 = npt.NDArray[np.float64]
+Int8 = npt.NDArray[np.int8]
+
+SIMILARITY_DIGITS = 4
+"""Similarities are rounded to this many decimal digits."""
+
+_INT8_MAX = 127
+
+
+def normalize(vectors: npt.ArrayLike) -> Float32:
+    """Scale each row to unit length; a row of zeros stays as it is.
+
+    Args:
+        vectors: float, (n, dim) or (dim,).
+
+    Returns:
+        float32, same shape, L2-normalized rows.
+    """
+    array = np.asarray(vectors, dtype=np.float64)
+    norms = np.linalg.norm(array, axis=-1, keepdims=True)
+    return (array / np.where(norms == 0, 1.0, norms)).astype(np.float32)
+
+
+def store(vectors: npt.ArrayLike) -> Float16:
+    """Round unit vectors to the float16 in which they are stored and compared.
+
+    Args:
+        vectors: float, (n, dim) or (dim,), L2-normalized rows.
+    """
+    return np.asarray(vectors, dtype=np.float16)
+
+
+def similarities(stored: Float16, other: Float16) -> Float64:
+    """Return the canonical cosine similarities: exact dot products, rounded to 1e-4, within [-1, 1].
+
+    Args:
+        stored: float16, (n, dim).
+        other: float16, (dim,) or (m, dim).
+
+    Returns:
+        float64, (n,) or (n, m).
+    """
+    products = stored.astype(np.float64) @ other.astype(np.float64).T
+    # Rounding to float16 can make a vector slightly longer than 1.
+    rounded: Float64 = np.clip(np.round(products, SIMILARITY_DIGITS), -1.0, 1.0)
+    return rounded
+
+
+def quantize(vectors: Float32) -> tuple[Int8, float]:
+    """Round vectors to int8 codes with one symmetric scale for all of them.
+
+    The scale is the largest magnitude over 127, so no component saturates, whatever the norm of the input. One scale
+    for a whole shard keeps inner products comparable between its entries.
+
+    Args:
+        vectors: float32, (n, dim), finite.
+
+    Returns:
+        codes: int8, (n, dim), in [-127, 127].
+        scale: A float32 value > 0, such that vectors ~ codes * scale.
+    """
+    largest = float(np.abs(vectors).max()) if vectors.size else 0.0
+    scale = float(np.float32(largest / _INT8_MAX)) or 1.0
+    codes: Float64 = np.rint(vectors.astype(np.float64) / scale)
+    return np.clip(codes, -_INT8_MAX, _INT8_MAX).astype(np.int8), scale
+
+
+def dequantize(codes: Int8, scale: float) -> Float32:
+    """Return codes * scale as float32, same shape."""
+    vectors: Float32 = codes.astype(np.float32) * np.float32(scale)
+    return vectors

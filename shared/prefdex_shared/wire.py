@@ -1,0 +1,189 @@
+"""Strict msgpack: one encoding per value, caps on everything, and errors that name the field.
+
+Only maps with string keys, lists, strings, bytes, integers, floats and booleans exist. A reader refuses unknown and
+duplicated fields, wrong types, numbers out of range, and any encoding that it would not have written itself; so each
+value has exactly one encoding, and no byte can be changed without changing what it says.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Callable, Iterable
+from typing import TypeVar
+
+import msgpack
+
+from .errors import FormatError, NewerFormatError
+
+T = TypeVar("T")
+Text = TypeVar("Text", str, bytes)
+
+
+def pack(value: object) -> bytes:
+    """Encode a value. Maps keep the order of their keys; floats are 64-bit."""
+    data: bytes = msgpack.packb(value, use_bin_type=True)
+    return data
+
+
+def unpack(data: bytes, where: str, max_bytes: int) -> object:
+    """Decode a value.
+
+    Args:
+        data: The encoding.
+        where: What it is, for messages.
+        max_bytes: Refuse longer data.
+
+    Raises:
+        FormatError: Not the canonical msgpack of a value, or longer than allowed.
+    """
+    if len(data) > max_bytes:
+        raise FormatError(f"{where}: {len(data)} bytes are more than the {max_bytes} allowed.")
+    try:
+        value = msgpack.unpackb(
+            data,
+            raw=False,
+            strict_map_key=True,
+            object_pairs_hook=_map,
+            ext_hook=_refuse_extension,
+            max_str_len=len(data),
+            max_bin_len=len(data),
+            max_array_len=len(data),
+            max_map_len=len(data),
+            max_ext_len=0,
+        )
+        canonical = pack(value)
+    except (ValueError, TypeError, RecursionError, OverflowError) as error:
+        # The text of msgpack's error may quote the data, so only its kind is passed on.
+        raise FormatError(f"{where}: not well-formed ({type(error).__name__}).") from None
+    if canonical != data:
+        raise FormatError(f"{where}: not in canonical form.")
+    return value
+
+
+class Fields:
+    """Typed access to the fields of a decoded map.
+
+    Args:
+        value: The decoded value.
+        where: What it is, for messages.
+        names: Exactly the fields that it must have.
+    """
+
+    def __init__(self, value: object, where: str, names: Iterable[str]) -> None:
+        if not isinstance(value, dict):
+            raise FormatError(f"{where}: not a map.")
+        expected = set(names)
+        if unknown := sorted(set(value) - expected):
+            raise FormatError(f"{where}: unknown field {unknown[0][:40]!r}.")
+        if missing := sorted(expected - set(value)):
+            raise FormatError(f"{where}: field {missing[0]!r} is missing.")
+        self._value = value
+        self.where = where
+
+    def text(self, name: str, max_characters: int) -> str:
+        """Return a string of at most `max_characters`."""
+        return self._checked(name, self._value[name], str, max_characters)
+
+    def data(self, name: str, max_bytes: int) -> bytes:
+        """Return bytes of at most `max_bytes`."""
+        return self._checked(name, self._value[name], bytes, max_bytes)
+
+    def integer(self, name: str, smallest: int, largest: int) -> int:
+        """Return an integer within bounds."""
+        return self._integer(name, self._value[name], smallest, largest)
+
+    def number(self, name: str, smallest: float, largest: float) -> float:
+        """Return a float within bounds; neither infinite nor NaN when the bounds are finite."""
+        value = self._value[name]
+        if not isinstance(value, float) or not smallest <= value <= largest:
+            raise FormatError(f"{self.where}: {name!r} is not a float from {smallest} to {largest}.")
+        return value
+
+    def texts(self, name: str, max_items: int, max_characters: int) -> list[str]:
+        """Return a list of strings."""
+        return self._items(name, max_items, lambda at, each: self._checked(at, each, str, max_characters))
+
+    def datas(self, name: str, max_items: int, max_bytes: int) -> list[bytes]:
+        """Return a list of bytes."""
+        return self._items(name, max_items, lambda at, each: self._checked(at, each, bytes, max_bytes))
+
+    def integers(self, name: str, max_items: int, smallest: int, largest: int) -> list[int]:
+        """Return a list of integers within bounds."""
+        return self._items(name, max_items, lambda at, each: self._integer(at, each, smallest, largest))
+
+    def raw(self, name: str) -> object:
+        """Return a field as decoded."""
+        return self._value[name]
+
+    def _items(self, name: str, max_items: int, check: Callable[[str, object], T]) -> list[T]:
+        value = self._value[name]
+        if not isinstance(value, list) or len(value) > max_items:
+            raise FormatError(f"{self.where}: {name!r} is not a list of at most {max_items} items.")
+        return [check(f"{name}[{index}]", each) for index, each in enumerate(value)]
+
+    def _checked(self, name: str, value: object, kind: type[Text], largest: int) -> Text:
+        if not isinstance(value, kind):
+            raise FormatError(f"{self.where}: {name!r} is not of type {kind.__name__}.")
+        if len(value) > largest:
+            raise FormatError(f"{self.where}: {name!r} is longer than {largest}.")
+        return value
+
+    def _integer(self, name: str, value: object, smallest: int, largest: int) -> int:
+        if isinstance(value, bool) or not isinstance(value, int) or not smallest <= value <= largest:
+            raise FormatError(f"{self.where}: {name!r} is not an integer from {smallest} to {largest}.")
+        return value
+
+
+def check_format(value: object, where: str, known: int) -> None:
+    """Check the field `format` of a map before anything else of it is looked at.
+
+    Raises:
+        NewerFormatError: Written for a newer prefdex.
+        FormatError: There is no version at all.
+    """
+    version = value.get("format") if isinstance(value, dict) else None
+    if isinstance(version, bool) or not isinstance(version, int) or version < 1:
+        raise FormatError(f"{where}: there is no format version.")
+    if version > known:
+        raise NewerFormatError(
+            f"{where}: it is of format {version}; this prefdex reads formats up to {known}.", hint="Upgrade prefdex."
+        )
+
+
+def deflate(data: bytes) -> bytes:
+    """Compress as a raw DEFLATE stream (RFC 1951)."""
+    compressor = zlib.compressobj(9, zlib.DEFLATED, -zlib.MAX_WBITS, 9)
+    return compressor.compress(data) + compressor.flush()
+
+
+def inflate(data: bytes, where: str, max_bytes: int) -> bytes:
+    """Decompress a raw DEFLATE stream.
+
+    Raises:
+        FormatError: Not one whole stream, or larger than `max_bytes` once decompressed.
+    """
+    decompressor = zlib.decompressobj(-zlib.MAX_WBITS)
+    try:
+        raw = decompressor.decompress(data, max_bytes + 1)
+    except zlib.error:
+        raise FormatError(f"{where}: the compressed data are damaged.") from None
+    if len(raw) > max_bytes:
+        raise FormatError(f"{where}: more than the {max_bytes} bytes allowed once decompressed.")
+    if not decompressor.eof or decompressor.unused_data:
+        raise FormatError(f"{where}: the compressed data are cut off or followed by something else.")
+    return raw
+
+
+def _map(pairs: list[tuple[object, object]]) -> dict[str, object]:
+    result: dict[str, object] = {}
+    for key, value in pairs:
+        if not isinstance(key, str):
+            raise TypeError("a key is not a string")
+        if key in result:
+            raise ValueError("a key is duplicated")
+        result[key] = value
+    return result
+
+
+def _refuse_extension(*_: object) -> object:
+    raise ValueError("extension types are not used")
