@@ -83,7 +83,7 @@ class Memory:
             )
         self._shards = [shards.decode(verified.files[name], name) for name in manifest.shard_names]
         for name, shard in zip(manifest.shard_names, self._shards, strict=True):
-            if shard.encoder_id != manifest.encoder_id or len(shard.preference_codes) != encoder.dim:
+            if shard.encoder_id != manifest.encoder_id or shard.dim != encoder.dim:
                 raise FormatError(f"{name}: its vectors are of another encoder than the manifest's.")
         self._verified = verified
         self._manifest = manifest

@@ -10,7 +10,7 @@ Layout, a msgpack map:
     format   1
     codec    "deflate": how body and codes are compressed
     body     a msgpack map of the preference's text, the encoder, the scales and the entries by column
-    codes    int8, (1 + n, dim): the preference's codes, then those of each entry's instruction
+    codes    int8, (1 + n, dim), row by row: the preference, then each entry's instruction
 """
 
 from __future__ import annotations
@@ -38,6 +38,7 @@ MAX_TITLE_CHARACTERS = 1_000
 MAX_SOURCE_CHARACTERS = 2_000
 MAX_INSTRUCTION_CHARACTERS = 4_000
 
+_ENCODER_BYTES = 20
 _CONFIDENCE_STEPS = 1_000
 _SIMILARITY_STEPS = 10_000
 _COLUMNS = {
@@ -46,8 +47,8 @@ _COLUMNS = {
     "sources": MAX_SOURCE_CHARACTERS,
     "instructions": MAX_INSTRUCTION_CHARACTERS,
 }
-_SCALES = ("preference_scale", "scale")
-_BODY = ("preference", "encoder", "dim", *_SCALES, *_COLUMNS, "confidences", "similarities")
+_SCALE_TYPE = "<f4"
+_BODY = ("preference", "encoder", "dim", "scales", *_COLUMNS, "confidences", "similarities")
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,29 +59,31 @@ class Shard:
         preference: The preference.
         encoder_id: The encoder of all its vectors.
         entries: Best first.
-        preference_codes: int8, (dim,).
-        preference_scale: The preference's vector is about codes * scale.
-        codes: int8, (n, dim), a row for each entry's instruction.
-        scale: Instruction vectors are about codes * scale.
+        codes: int8, (1 + n, dim): the preference, then each entry's instruction.
+        scales: float32, (1 + n,): a vector is about its codes times its scale.
     """
 
     preference: Preference
     encoder_id: EncoderId
     entries: tuple[Entry, ...]
-    preference_codes: Int8
-    preference_scale: float
     codes: Int8
-    scale: float
+    scales: Float32
+
+    @property
+    def dim(self) -> int:
+        """Components of a vector."""
+        return int(self.codes.shape[1])
 
     @property
     def preference_vector(self) -> Float32:
         """float32, (dim,), about L2-normalized."""
-        return dequantize(self.preference_codes, self.preference_scale)
+        vector: Float32 = dequantize(self.codes[:1], self.scales[:1])[0]
+        return vector
 
     @property
     def vectors(self) -> Float32:
-        """float32, (n, dim), about L2-normalized rows."""
-        return dequantize(self.codes, self.scale)
+        """The instructions: float32, (n, dim), about L2-normalized rows."""
+        return dequantize(self.codes[1:], self.scales[1:])
 
 
 def pack(
@@ -99,11 +102,8 @@ def pack(
     """
     entries = [_rounded(entry) for entry in entries]
     order = sorted(range(len(entries)), key=lambda index: _rank(entries[index]))
-    preference_codes, preference_scale = quantize(preference_vector[None])
-    codes, scale = quantize(vectors[order])
-    return Shard(
-        preference, encoder_id, tuple(entries[i] for i in order), preference_codes[0], preference_scale, codes, scale
-    )
+    codes, scales = quantize(np.vstack([preference_vector[None], vectors[order]]))
+    return Shard(preference, encoder_id, tuple(entries[index] for index in order), codes, scales)
 
 
 def encode(shard: Shard) -> bytes:
@@ -116,9 +116,8 @@ def encode(shard: Shard) -> bytes:
         {
             "preference": shard.preference.text,
             "encoder": bytes.fromhex(shard.encoder_id),
-            "dim": len(shard.preference_codes),
-            "preference_scale": shard.preference_scale,
-            "scale": shard.scale,
+            "dim": shard.dim,
+            "scales": shard.scales.astype(_SCALE_TYPE).tobytes(),
             "texts": [entry.text for entry in shard.entries],
             "titles": [entry.title for entry in shard.entries],
             "sources": [entry.source for entry in shard.entries],
@@ -127,8 +126,8 @@ def encode(shard: Shard) -> bytes:
             "similarities": [round(entry.similarity * _SIMILARITY_STEPS) for entry in shard.entries],
         }
     )
-    codes = np.vstack([shard.preference_codes, shard.codes]).tobytes()
-    data = wire.pack({"format": FORMAT, "codec": CODEC, "body": wire.deflate(body), "codes": wire.deflate(codes)})
+    codes = wire.deflate(shard.codes.tobytes())
+    data = wire.pack({"format": FORMAT, "codec": CODEC, "body": wire.deflate(body), "codes": codes})
     try:
         decode(data, "shard")
     except FormatError as error:
@@ -159,17 +158,10 @@ def decode(data: bytes, where: str) -> Shard:
     body = wire.Fields(wire.unpack(raw_body, where, MAX_BODY_BYTES), where, _BODY)
     entries = _entries(body)
     dim = body.integer("dim", 1, MAX_DIM)
-    codes = _codes(outer.data("codes", MAX_SHARD_BYTES), where, 1 + len(entries), dim)
-    preference_scale, scale = (body.number(name, 2.0**-126, 2.0**64) for name in _SCALES)
-    return Shard(
-        _preference(body),
-        EncoderId(body.data("encoder", 20).hex()),
-        entries,
-        codes[0],
-        preference_scale,
-        codes[1:],
-        scale,
-    )
+    n_vectors = 1 + len(entries)
+    codes = _codes(outer.data("codes", MAX_SHARD_BYTES), where, n_vectors, dim)
+    encoder_id = EncoderId(body.data("encoder", _ENCODER_BYTES).hex())
+    return Shard(_preference(body), encoder_id, entries, codes, _scales(body, n_vectors))
 
 
 def _preference(body: wire.Fields) -> Preference:
@@ -203,6 +195,16 @@ def _codes(data: bytes, where: str, n_rows: int, dim: int) -> Int8:
     if len(raw) != n_rows * dim:
         raise FormatError(f"{where}: {len(raw)} bytes of codes where {n_rows} x {dim} are due.")
     return np.frombuffer(raw, dtype=np.int8).reshape(n_rows, dim)
+
+
+def _scales(body: wire.Fields, n_vectors: int) -> Float32:
+    data = body.data("scales", 4 * n_vectors)
+    if len(data) != 4 * n_vectors:
+        raise FormatError(f"{body.where}: {len(data)} bytes of scales where {4 * n_vectors} are due.")
+    scales = np.frombuffer(data, dtype=_SCALE_TYPE).astype(np.float32)
+    if not np.all((scales > 0) & np.isfinite(scales)):
+        raise FormatError(f"{body.where}: a scale is not a positive, finite number.")
+    return scales
 
 
 def _rounded(entry: Entry) -> Entry:

@@ -60,26 +60,35 @@ def similarities(stored: Float16, other: Float16) -> Float64:
     return rounded
 
 
-def quantize(vectors: Float32) -> tuple[Int8, float]:
-    """Round vectors to int8 codes with one symmetric scale for all of them.
+def quantize(vectors: Float32) -> tuple[Int8, Float32]:
+    """Round each vector to int8 codes with a symmetric scale of its own.
 
-    The scale is the largest magnitude over 127, so no component saturates, whatever the norm of the input. One scale
-    for a whole shard keeps inner products comparable between its entries.
+    The scale is the vector's largest magnitude over 127, so no component saturates, whatever the norm of the input. One
+    scale for a whole shard would compress 6 % better, and would cost half a point of recall (ADR 0002).
 
     Args:
         vectors: float32, (n, dim), finite.
 
     Returns:
         codes: int8, (n, dim), in [-127, 127].
-        scale: A float32 value > 0, such that vectors ~ codes * scale.
+        scales: float32, (n,), > 0, such that vectors ~ codes * scales.
     """
-    largest = float(np.abs(vectors).max()) if vectors.size else 0.0
-    scale = float(np.float32(largest / _INT8_MAX)) or 1.0
-    codes: Float64 = np.rint(vectors.astype(np.float64) / scale)
-    return np.clip(codes, -_INT8_MAX, _INT8_MAX).astype(np.int8), scale
+    largest = np.abs(vectors).max(axis=1, initial=0.0)
+    scales = (largest / np.float32(_INT8_MAX)).astype(np.float32)
+    scales[scales == 0] = 1.0
+    codes: Float64 = np.rint(vectors.astype(np.float64) / scales[:, None].astype(np.float64))
+    return np.clip(codes, -_INT8_MAX, _INT8_MAX).astype(np.int8), scales
 
 
-def dequantize(codes: Int8, scale: float) -> Float32:
-    """Return codes * scale as float32, same shape."""
-    vectors: Float32 = codes.astype(np.float32) * np.float32(scale)
+def dequantize(codes: Int8, scales: Float32) -> Float32:
+    """Return the vectors that codes stand for.
+
+    Args:
+        codes: int8, (n, dim).
+        scales: float32, (n,).
+
+    Returns:
+        float32, (n, dim).
+    """
+    vectors: Float32 = codes.astype(np.float32) * scales[:, None]
     return vectors

@@ -57,6 +57,14 @@ def wikibooks(cache: Path) -> list[dict[str, str]]:
     )
 
 
+def choose(pages: list[dict[str, str]], recipes: list[dict[str, str]], n: int | None) -> list[dict[str, str]]:
+    """Return n documents of both corpora in the demo's shares; None for all."""
+    if n is None:
+        return pages + recipes
+    n_pages = min(round(n * DEMO_SHARES["wikipedia"]), len(pages))
+    return pages[:n_pages] + recipes[: n - n_pages]
+
+
 def write_corpus(folder: Path, cache: Path, n_documents: int | None) -> int:
     """Write the demo's corpus as JSONL files, whole or not at all.
 
@@ -70,7 +78,7 @@ def write_corpus(folder: Path, cache: Path, n_documents: int | None) -> int:
     """
     if folder.exists():
         return sum(len(file.read_bytes().splitlines()) for file in folder.glob("*.jsonl"))
-    documents = _choose(wikipedia(cache), wikibooks(cache), n_documents)
+    documents = choose(wikipedia(cache), wikibooks(cache), n_documents)
     folder.parent.mkdir(parents=True, exist_ok=True)
     scratch = Path(tempfile.mkdtemp(prefix=f".{folder.name}.", dir=folder.parent))
     try:
@@ -81,13 +89,6 @@ def write_corpus(folder: Path, cache: Path, n_documents: int | None) -> int:
     finally:
         shutil.rmtree(scratch, ignore_errors=True)
     return len(documents)
-
-
-def _choose(pages: list[dict[str, str]], recipes: list[dict[str, str]], n: int | None) -> list[dict[str, str]]:
-    if n is None:
-        return pages + recipes
-    n_pages = min(round(n * DEMO_SHARES["wikipedia"]), len(pages))
-    return pages[:n_pages] + recipes[: n - n_pages]
 
 
 def _recipe_text(recipe: dict[str, Any]) -> str:
