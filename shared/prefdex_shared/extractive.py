@@ -15,7 +15,7 @@ from .encoder import Encoder
 from .errors import EngineError
 from .llm import Prompt
 from .records import Pair, Preference
-from .vectors import Float16, similarities, store
+from .vectors import SIMILARITY_DIGITS, Float16, similarities, store
 from .writing import MAX_INSTRUCTION_CHARACTERS
 
 NAME = "extractive"
@@ -53,7 +53,7 @@ class ExtractiveLLM:
         return [self._judge(prompt.pair) if prompt.task == "judge" else self._write(prompt.pair) for prompt in prompts]
 
     def _judge(self, pair: Pair) -> str:
-        above = pair.similarity - self._tau
+        above = round(pair.similarity - self._tau, SIMILARITY_DIGITS)
         keep = above >= self._margin
         confidence = min(max(above / _FULL_CONFIDENCE, 0.0), 1.0)
         reason = f"Similarity {pair.similarity:.4f}, threshold {self._tau:g} with a margin of {self._margin:g}."

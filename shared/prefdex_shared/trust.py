@@ -149,7 +149,8 @@ def read_root(data: bytes) -> Metadata[Root]:
         FormatError: It is no root metadata.
     """
     root: Metadata[Root] = _parsed(data, Root, _ROOT)
-    _check_signatures(root, [root.signed], _ROOT)
+    # After a rotation it carries the signatures of keys before it, too.
+    _check_threshold(root, root.signed, _ROOT)
     return root
 
 

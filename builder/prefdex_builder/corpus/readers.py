@@ -160,7 +160,7 @@ def _parse_row(file: SourceFile, position: int, row: _Row) -> Reading:
         faults.append(Fault(file.name, position, "missing_id", document_id))
     if not title:
         faults.append(Fault(file.name, position, "missing_title", document_id))
-    document = Document(document_id, title, text, _one_line(row.get("source")))
+    document = Document(document_id, title, scrub(text), _one_line(row.get("source")))
     return Reading(position, document, tuple(faults))
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import glob
 import io
+import itertools
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -85,13 +86,20 @@ def _find_local(source: str, exclude: Path) -> Iterator[SourceFile]:
     if path.is_file():
         yield SourceFile(path.name, str(path.resolve()))
         return
-    root = path if path.is_dir() else Path()
-    paths = sorted(path.rglob("*")) if path.is_dir() else map(Path, sorted(glob.glob(str(path), recursive=True)))  # noqa: PTH207 - patterns may be absolute
-    for each in paths:
-        resolved = each.resolve()
-        hidden = any(part.startswith(".") and part not in {".", ".."} for part in each.relative_to(root).parts)
-        if resolved.is_file() and not hidden and not resolved.is_relative_to(exclude):
-            yield SourceFile(str(each.relative_to(root)), str(resolved))
+    root = path if path.is_dir() else _fixed_part(path)
+    # pathlib's own glob takes no absolute pattern.
+    paths = path.rglob("*") if path.is_dir() else map(Path, glob.glob(str(path), recursive=True))  # noqa: PTH207
+    for each in sorted(paths):
+        name, resolved = each.relative_to(root), each.resolve()
+        is_hidden = any(part.startswith(".") for part in name.parts)
+        if resolved.is_file() and not is_hidden and not resolved.is_relative_to(exclude):
+            yield SourceFile(str(name), str(resolved))
+
+
+def _fixed_part(pattern: Path) -> Path:
+    """Return the folder of a pattern up to its first wildcard."""
+    fixed = itertools.takewhile(lambda part: not glob.has_magic(part), pattern.parts)
+    return Path(*fixed)
 
 
 def _find_s3(source: str) -> Iterator[SourceFile]:

@@ -14,9 +14,10 @@ from pathlib import Path
 
 import numpy as np
 
-from ..errors import ConfigurationError, FormatError, NewerFormatError
+from ..errors import ConfigurationError, FormatError
 from ..ids import EncoderId, content_hash
 from ..vectors import Float32
+from ..wire import check_format
 
 FORMAT = 1
 SPEC_FILE = "encoder.json"
@@ -127,9 +128,8 @@ def hash_file(path: Path) -> str:
 
 
 def _spec(fields: dict[str, object]) -> EncoderSpec:
-    version = fields.pop("format")
-    if isinstance(version, int) and version > FORMAT:
-        raise NewerFormatError(f"It is of format {version}; this prefdex knows {FORMAT}.", hint="Upgrade prefdex.")
+    check_format(fields, SPEC_FILE, FORMAT)
+    del fields["format"]
     golden, files = fields.pop("golden"), fields.pop("files")
     if not isinstance(golden, list) or not isinstance(files, dict):
         raise ValueError("golden is not a list, or files is not an object")

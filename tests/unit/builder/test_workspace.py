@@ -1,0 +1,165 @@
+"""The workspace: files appear whole, and a corpus is what its documents say."""
+
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from prefdex_builder.workspace import (
+    CorpusStore,
+    LiveChunk,
+    ShardRecord,
+    Snapshot,
+    Storage,
+    VerdictStore,
+    Workspace,
+    shard_key,
+)
+from prefdex_builder.workspace.corpus import DOCUMENTS, block_name, block_table, content_id, embeddings
+from prefdex_shared.errors import ConfigurationError, FormatError
+from prefdex_shared.filtering import FilterConfig
+from prefdex_shared.ids import chunk_id
+from prefdex_shared.records import Preference, Verdict
+
+
+class TestStorage:
+    def test_a_failed_write_leaves_nothing(self, tmp_path: Path) -> None:
+        storage = Storage(tmp_path)
+        storage.write("a", b"old")
+        with pytest.raises(ZeroDivisionError), storage._replacing("a") as path:
+            path.write_bytes(b"half")
+            raise ZeroDivisionError
+        assert storage.read("a") == b"old"
+        assert [path.name for path in tmp_path.iterdir()] == ["a"]
+
+    def test_an_unwritable_folder(self, tmp_path: Path) -> None:
+        (tmp_path / "file").write_text("x")
+        with pytest.raises(ConfigurationError, match="cannot be written"):
+            Storage(tmp_path / "file").write("a", b"x")
+
+    @pytest.mark.parametrize("method", ["read", "read_json", "read_table"])
+    def test_what_cannot_be_read(self, tmp_path: Path, method: str) -> None:
+        storage = Storage(tmp_path)
+        with pytest.raises(FormatError, match="cannot be read"):
+            getattr(storage, method)("nothing")
+        storage.write("bad", b"[]")
+        if method != "read":
+            with pytest.raises(FormatError, match="not"):
+                getattr(storage, method)("bad")
+
+    def test_unfinished_files_have_no_names(self, tmp_path: Path) -> None:
+        storage = Storage(tmp_path)
+        storage.write("b.json", b"{}")
+        (tmp_path / ".a.json").write_text("{}")
+        assert storage.names(".json") == ["b.json"]
+        assert Storage(tmp_path / "nothing").names(".json") == []
+
+
+def _documents(*rows: tuple[str, str, list[str]]) -> pa.Table:
+    return pa.Table.from_pylist(
+        [{"document_id": i, "title": t, "source": "s", "chunk_ids": c} for i, t, c in rows], schema=DOCUMENTS
+    )
+
+
+class TestCorpus:
+    def test_live_chunks_are_titled_by_the_smallest_document(self, tmp_path: Path) -> None:
+        store = CorpusStore(Storage(tmp_path))
+        name = store.add_documents(_documents(("b", "Second", ["x", "y"]), ("a", "First", ["x"])))
+        live = store.live(Snapshot(1, "e", "c", (name,), ()))
+        assert live == {"x": LiveChunk("First", "s"), "y": LiveChunk("Second", "s")}
+
+    def test_a_document_added_again_replaces_the_one_before(self, tmp_path: Path) -> None:
+        store = CorpusStore(Storage(tmp_path))
+        first = store.add_documents(_documents(("a", "Old", ["x", "y"])))
+        second = store.add_documents(_documents(("a", "New", ["y", "z"])))
+        assert store.live(Snapshot(2, "e", "c", (first, second), ())) == {
+            "y": LiveChunk("New", "s"),
+            "z": LiveChunk("New", "s"),
+        }
+
+    def test_identity_follows_content_and_not_history(self) -> None:
+        live = {"x": LiveChunk("t", "s")}
+        assert content_id(Snapshot(1, "e", "c", ("a",), ("b",)), live) == content_id(Snapshot(9, "e", "c"), live)
+        changed = [({"x": LiveChunk("u", "s")}, "e", "c"), (live, "f", "c"), (live, "e", "d"), ({}, "e", "c")]
+        ids = {content_id(Snapshot(1, encoder, chunker), each) for each, encoder, chunker in changed}
+        assert len(ids | {content_id(Snapshot(1, "e", "c"), live)}) == 5
+
+    def test_blocks_keep_float16(self, tmp_path: Path) -> None:
+        vectors = np.random.default_rng(1).standard_normal((3, 8)).astype(np.float16)
+        storage = Storage(tmp_path)
+        storage.write_table("b.parquet", block_table(["a", "b", "c"], ["1", "2", "3"], vectors))
+        np.testing.assert_array_equal(embeddings(storage.read_table("b.parquet")), vectors)
+        assert block_name(["a"], "e") != block_name(["a"], "f") != block_name(["b"], "f")
+
+    def test_snapshots(self, tmp_path: Path) -> None:
+        store = CorpusStore(Storage(tmp_path))
+        with pytest.raises(ConfigurationError, match="holds no corpus"):
+            store.check("e")
+        snapshot = Snapshot(1, "e", "c", ("d",), ("b",))
+        store.commit(snapshot, {})
+        assert store.check("e") == snapshot
+        with pytest.raises(ConfigurationError, match="embedded by encoder e, and f was given"):
+            store.check("f")
+
+    def test_texts_of_some_chunks(self, tmp_path: Path) -> None:
+        store = CorpusStore(Storage(tmp_path))
+        ids = [chunk_id(text) for text in ("1", "2", "3")]
+        store.chunks.write_table("b", block_table(ids, ["1", "2", "3"], np.zeros((3, 2), np.float16)))
+        assert store.texts(Snapshot(1, blocks=("b",)), {ids[1]}) == {ids[1]: "2"}
+
+
+class TestShards:
+    def test_the_key_follows_all_that_the_bytes_depend_on(self) -> None:
+        def key(preference="p", snapshot="s", encoder="e", filtering=None, judge="j", writer="w") -> str:
+            return shard_key(
+                Preference(preference),
+                snapshot=snapshot,
+                encoder=encoder,
+                filtering=filtering or FilterConfig(),
+                judge=judge,
+                writer=writer,
+            )
+
+        keys = {
+            key(),
+            key(preference="q"),
+            key(snapshot="x"),
+            key(encoder="x"),
+            key(filtering=FilterConfig(tau=0.26)),
+            key(filtering=FilterConfig(max_candidates=9)),
+            key(filtering=FilterConfig(min_candidates=9)),
+            key(judge="x"),
+            key(writer="x"),
+        }
+        assert len(keys) == 9
+        assert key() == key(preference="  p ")
+
+    def test_a_record_without_its_bytes_is_not_built(self, tmp_path: Path) -> None:
+        index = Workspace(tmp_path).shards
+        digest = index.put(b"bytes")
+        index.record("k", ShardRecord(digest, 5, 3, 2, 1))  # type: ignore[arg-type]
+        assert index.find("k") == ShardRecord(digest, 5, 3, 2, 1)  # type: ignore[arg-type]
+        assert index.get(digest) == b"bytes"
+        (tmp_path / "shards" / f"{digest}.shard").unlink()
+        assert index.find("k") is None  # type: ignore[arg-type]
+
+
+def test_answers_add_up(tmp_path: Path) -> None:
+    store: VerdictStore = Workspace(tmp_path).verdicts("judge", "writer")
+    assert store.load() == ({}, {})
+    store.save({"a": Verdict(True, "r", 0.5)}, {"a": "read"})
+    store.save({"b": Verdict(False, "", 1.0)}, {})
+    store.save({}, {})
+    assert store.load() == ({"a": Verdict(True, "r", 0.5), "b": Verdict(False, "", 1.0)}, {"a": "read"})
+    assert Workspace(tmp_path).verdicts("other", "writer").load()[0] == {}
+
+
+def test_versions_of_a_user(tmp_path: Path) -> None:
+    users = Workspace(tmp_path).users
+    assert users.latest("u-1") is None
+    for version in (1, 2, 10):
+        users.put("u-1", version, b"%d" % version)
+    assert users.latest("u-1") == (10, b"10")
+    with pytest.raises(ConfigurationError, match="is not a user id"):
+        users.latest("../u-1")

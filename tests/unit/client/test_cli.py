@@ -1,0 +1,123 @@
+"""`prefdex-client`: output for people and machines, and errors in two lines."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from prefdex_client.cli import main
+from support.bundles import AUDIENCE, CONTENT, PAST, Publisher
+
+
+@pytest.fixture
+def arguments(publisher: Publisher, tmp_path: Path) -> list[str]:
+    (tmp_path / "me.pdx").write_bytes(publisher.bundle(CONTENT))
+    (tmp_path / "root.json").write_bytes(publisher.trust)
+    named = ["--trust", str(tmp_path / "root.json"), "--encoder", "hashing:", "--audience", AUDIENCE]
+    return [str(tmp_path / "me.pdx"), *named]
+
+
+def test_query(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    bundle, *named = arguments
+    assert main(["query", *named, "-k", "2", bundle, "who likes tea", "which trains"]) == 0
+    printed = capsys.readouterr().out
+    assert "who likes tea\n" in printed
+    assert "for: I like tea" in printed
+    assert "version 1; judged and written by fake" in printed
+
+
+def test_query_json(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    bundle, *named = arguments
+    assert main(["query", "--json", *named, "-k", "2", bundle, "who likes tea"]) == 0
+    [line] = capsys.readouterr().out.splitlines()
+    answer = json.loads(line)
+    assert (answer["version"], answer["stale"], answer["llm"]) == (1, False, "fake")
+    [asked] = answer["answers"]
+    assert asked["question"] == "who likes tea"
+    assert [set(hit) for hit in asked["hits"]] == [{"chunk_id", "title", "text", "source", "score", "matches"}] * 2
+
+
+def test_context_and_knobs(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    bundle, *named = arguments
+    outputs = []
+    for knobs in ([], ["--unsteered"], ["--preference-weight", "0", "--tag-weight", "5", "--gate", "-1"]):
+        assert main(["query", *named, *knobs, bundle, "hills"]) == 0
+        outputs.append(capsys.readouterr().out)
+    assert len(set(outputs)) == 3
+    assert main(["query", "--context", *named, bundle, "hills"]) == 0
+    assert capsys.readouterr().out.startswith("[1] ")
+
+
+def test_inspect(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["inspect", *arguments]) == 0
+    printed = capsys.readouterr().out
+    assert "5 entries of 4 chunks" in printed
+    assert "I like nothing that exists" in printed
+    assert main(["inspect", "--json", *arguments]) == 0
+    described = json.loads(capsys.readouterr().out)
+    assert described["stats"]["n_entries"] == 5
+    assert [each["n_entries"] for each in described["preferences"]] == [3, 2, 0]
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (["--audience", "u-2"], "error: The bundle is signed for another user."),
+        (["--min-version", "9"], "error: The bundle is of version 1, below the 9 asked for."),
+        (["--trust", "nowhere.json"], "error: The trust anchor nowhere.json cannot be read"),
+        (["--encoder", "nowhere"], "error: There is no encoder folder at nowhere"),
+        (["-k", "0"], "error: k is the number of hits"),
+    ],
+)
+def test_errors_are_two_lines(arguments, change, message, capsys: pytest.CaptureFixture[str]) -> None:
+    bundle, *named = arguments
+    assert main(["query", *named, *change, bundle, "tea"]) == 1
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    first, second = captured.err.splitlines()
+    assert first.startswith(message)
+    assert second.startswith("  try: ")
+
+
+def test_wrong_arguments(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as caught:
+        main(["query", "me.pdx", "tea"])
+    assert caught.value.code == 2
+    assert "--trust" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("command", ["query", "inspect", "doctor"])
+def test_help_shows_an_example(command: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        main([command, "--help"])
+    assert f"example: prefdex-client {command} " in capsys.readouterr().out
+
+
+def test_doctor(arguments: list[str], minilm: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["doctor", "--json", "--encoder", str(minilm)]) == 0
+    findings = {each["check"]: each for each in json.loads(capsys.readouterr().out)["findings"]}
+    assert findings["encoder"]["ok"]
+    assert "golden sentences" in findings["encoder"]["message"]
+    bundle, trust, file, *_ = arguments
+    options = ["--bundle", bundle, trust, file, "--audience", AUDIENCE]
+    assert main(["doctor", "--encoder", str(minilm), *options]) == 1
+    assert "FAIL  bundle: The bundle was built with encoder" in capsys.readouterr().out
+    assert main(["doctor", *options]) == 1
+    assert "needs --trust, --audience and --encoder" in capsys.readouterr().out
+
+
+def test_doctor_names_a_damaged_encoder(minilm: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for name in ("encoder.json", "tokenizer.json"):
+        (tmp_path / name).write_bytes((minilm / name).read_bytes())
+    (tmp_path / "model.onnx").write_bytes(b"damaged")
+    assert main(["doctor", "--encoder", str(tmp_path)]) == 1
+    printed = capsys.readouterr().out
+    assert "FAIL  encoder" in printed
+    assert "try: Copy or export the encoder again." in printed
+
+
+def test_a_stale_bundle_is_marked(arguments, publisher: Publisher, capsys: pytest.CaptureFixture[str]) -> None:
+    bundle, *named = arguments
+    Path(bundle).write_bytes(publisher.bundle(CONTENT, expires=PAST))
+    assert main(["query", *named, bundle, "tea"]) == 0
+    assert "stale since 2020-01-01" in capsys.readouterr().out
