@@ -8,6 +8,9 @@ from pathlib import Path
 # Before Ray is imported: it would leave a token file in the home folder, which later commands then demand.
 os.environ.setdefault("RAY_AUTH_MODE", "disabled")
 
+# Ray's workers import stages of tests.
+os.environ["PYTHONPATH"] = os.pathsep.join([str(Path(__file__).parent), os.environ.get("PYTHONPATH", "")])
+
 import pytest
 from hypothesis import HealthCheck, settings
 

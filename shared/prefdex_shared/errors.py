@@ -32,6 +32,10 @@ class PrefdexError(Exception):
         super().__init__(message)
         self.hint = hint
 
+    def __reduce__(self) -> tuple[object, ...]:
+        """Cross process boundaries whole, whatever the constructor of a subclass takes."""
+        return (_rebuild, (type(self), str(self), self.__dict__.copy()))
+
 
 class ConfigurationError(PrefdexError):
     """What was asked for cannot be done as it was asked."""
@@ -93,14 +97,13 @@ class EngineError(PrefdexError):
         super().__init__(message, hint=hint)
         self.retryable = retryable
 
-    def __reduce__(self) -> tuple[object, ...]:
-        """Keep the keyword arguments when an engine error crosses a process boundary."""
-        return (_engine_error, (str(self), self.retryable, self.hint))
-
 
 class BuildError(PrefdexError):
     """The build ended without a result. What it finished is kept, and the next one goes on from there."""
 
 
-def _engine_error(message: str, retryable: bool, hint: str) -> EngineError:
-    return EngineError(message, retryable=retryable, hint=hint)
+def _rebuild(kind: type[PrefdexError], message: str, state: dict[str, object]) -> PrefdexError:
+    error = kind.__new__(kind, message)
+    error.args = (message,)
+    error.__dict__.update(state)
+    return error

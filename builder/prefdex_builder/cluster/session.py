@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import logging
 import os
+import pickle
+import traceback
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 
 import pyarrow as pa
 
@@ -16,6 +19,7 @@ from .stage import Call, Stage
 
 _MIN_LOGICAL_CPUS = 4
 _OBJECT_STORE_BYTES = 200 << 20
+_ERROR = "prefdex_error"
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,9 +79,14 @@ class Session:
             num_gpus=resources.gpus,
         )
         try:
-            yield from dataset.iter_batches(batch_size=None, batch_format="pyarrow", prefetch_batches=0)
+            for table in dataset.iter_batches(batch_size=None, batch_format="pyarrow", prefetch_batches=0):
+                _raise_error_of(table)
+                yield table
         except ray.exceptions.RayError as error:
-            raise _reason(error, stage) from error
+            raise BuildError(
+                f"Ray gave up on the stage {stage.name!r} ({type(error).__name__}).",
+                hint="What was finished is kept: run the same command again. Ray's own log says more.",
+            ) from error
 
 
 @contextmanager
@@ -118,7 +127,8 @@ def start(config: ClusterConfig) -> Iterator[Session]:
     context.enable_progress_bars = False
     # The newer Parquet reader has lost jobs when a node died; we read Parquet ourselves.
     context.use_datasource_v2 = False
-    logging.getLogger("ray.data").setLevel(logging.ERROR)
+    # It logs the stack of every error that it also raises.
+    logging.getLogger("ray.data").setLevel(logging.CRITICAL)
     try:
         yield Session(n_workers)
     finally:
@@ -140,26 +150,39 @@ def _quiet_stderr() -> Iterator[None]:
 
 
 class _Worker:
-    """What Ray makes once per worker."""
+    """What Ray makes once per worker.
+
+    Errors travel back as results: Ray would wrap them, log their stacks, and show the texts in them.
+    """
 
     def __init__(self, stage: Stage) -> None:
-        self._call: Call = stage.load()
+        self._name = stage.name
+        self._call: Call | None = None
+        self._error: PrefdexError | None = None
+        try:
+            self._call = stage.load()
+        except Exception as error:  # noqa: BLE001 - every error goes back to the driver
+            self._error = self._own(error)
 
     def __call__(self, batch: pa.Table) -> pa.Table:
-        return self._call(batch)
+        try:
+            if self._call is not None:
+                return self._call(batch)
+        except Exception as error:  # noqa: BLE001 - every error goes back to the driver
+            self._error = self._own(error)
+        return pa.table({_ERROR: [pickle.dumps(self._error)]})
+
+    def _own(self, error: Exception) -> PrefdexError:
+        if isinstance(error, PrefdexError):
+            return error
+        frame = traceback.extract_tb(error.__traceback__)[-1]
+        place = f"{Path(frame.filename).name}:{frame.lineno}"
+        return BuildError(
+            f"The stage {self._name!r} failed on a worker: {type(error).__name__} at {place}.",
+            hint="This is a fault of prefdex or of an engine. What was finished is kept.",
+        )
 
 
-def _reason(error: BaseException, stage: Stage) -> PrefdexError:
-    """Find our own error under the layers that Ray puts around it."""
-    seen: list[BaseException] = []
-    cause: BaseException | None = error
-    while cause is not None and cause not in seen:
-        if isinstance(cause, PrefdexError) and not hasattr(cause, "as_instanceof_cause"):
-            return cause
-        seen.append(cause)
-        cause = getattr(cause, "cause", None) or cause.__cause__
-    kind = type(seen[-1]).__name__
-    return BuildError(
-        f"The stage {stage.name!r} failed on a worker ({kind}).",
-        hint="What was finished is kept: run the same command again. Ray's own log says more.",
-    )
+def _raise_error_of(table: pa.Table) -> None:
+    if table.column_names == [_ERROR]:
+        raise pickle.loads(table[_ERROR][0].as_py())  # noqa: S301 - from our own worker, as all that Ray carries

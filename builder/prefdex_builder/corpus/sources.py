@@ -41,10 +41,8 @@ class SourceFile:
     def open(self) -> Iterator[BinaryIO]:
         """Open for reading, as bytes."""
         if self.location.startswith(_S3):
-            bucket, key = _split(self.location)
-            body = _s3().get_object(Bucket=bucket, Key=key)["Body"]
             # Parquet seeks, and a response cannot; files of a corpus are of moderate size.
-            yield io.BytesIO(body.read())
+            yield io.BytesIO(_download(self.location))
         else:
             with Path(self.location).open("rb") as file:
                 yield file
@@ -104,19 +102,26 @@ def _fixed_part(pattern: Path) -> Path:
 
 def _find_s3(source: str) -> Iterator[SourceFile]:
     bucket, prefix = _split(source)
+    s3, errors = _s3()
     try:
-        pages = _s3().get_paginator("list_objects_v2").paginate(Bucket=bucket, Prefix=prefix)
+        pages = s3.get_paginator("list_objects_v2").paginate(Bucket=bucket, Prefix=prefix)
         keys = [item["Key"] for page in pages for item in page.get("Contents", [])]
-    except Exception as error:
-        if not type(error).__module__.startswith("botocore"):
-            raise
-        raise CorpusError(
-            f"{source} cannot be listed: {error}", hint="Check the bucket and the credentials."
-        ) from error
+    except errors as error:
+        raise CorpusError(f"{source} cannot be listed: {error}", hint="Check the bucket and credentials.") from error
     folder = prefix.rpartition("/")[0]
     for key in keys:
         if not key.endswith("/"):
             yield SourceFile(key.removeprefix(folder).lstrip("/"), f"{_S3}{bucket}/{key}")
+
+
+def _download(address: str) -> bytes:
+    bucket, key = _split(address)
+    s3, errors = _s3()
+    try:
+        data: bytes = s3.get_object(Bucket=bucket, Key=key)["Body"].read()
+    except errors as error:
+        raise OSError(str(error)) from error
+    return data
 
 
 def _split(address: str) -> tuple[str, str]:
@@ -124,9 +129,11 @@ def _split(address: str) -> tuple[str, str]:
     return parts.netloc, parts.path.lstrip("/")
 
 
-def _s3() -> Any:
+def _s3() -> tuple[Any, tuple[type[Exception], ...]]:
+    """Return a client, and the errors that it raises."""
     try:
         import boto3
+        from botocore.exceptions import BotoCoreError, ClientError
     except ModuleNotFoundError as error:
         raise MissingExtraError("boto3", "builder") from error
-    return boto3.client("s3")
+    return boto3.client("s3"), (BotoCoreError, ClientError)

@@ -1,0 +1,166 @@
+"""The `prefdex` command as a user runs it: in a process of its own."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+pytestmark = pytest.mark.ray
+
+PREFDEX = [sys.executable, "-m", "prefdex_builder"]
+COMMANDS = [
+    ["demo"],
+    ["build"],
+    ["inspect"],
+    ["query"],
+    ["corpus", "add"],
+    ["encoder", "export"],
+    ["keys", "init"],
+]
+
+
+def run(*arguments: object, cwd: Path) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([*PREFDEX, *map(str, arguments)], cwd=cwd, capture_output=True, text=True, check=False)
+
+
+def last_json(done: subprocess.CompletedProcess[str]) -> dict:
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+@pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
+def test_help_shows_an_example(command: list[str], tmp_path: Path) -> None:
+    done = run(*command, "--help", cwd=tmp_path)
+    assert done.returncode == 0
+    assert f"Example: prefdex {' '.join(command)}" in done.stdout
+    assert "--json" in done.stdout
+
+
+def _prepare(folder: Path, n: int = 30) -> None:
+    rows = [{"id": f"d{i}", "title": f"T{i}", "text": f"People like tea for reason {i} [b]."} for i in range(n)]
+    (folder / "corpus.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    users = [{"user": "u-1", "preferences": ["People like tea"]}, {"user": "u-2", "preferences": []}]
+    (folder / "preferences.jsonl").write_text("\n".join(map(json.dumps, users)))
+
+
+BUILD = ["build", "-w", "work", "-e", "hashing:", "--preferences", "preferences.jsonl", "--keys", "keys", "--json"]
+
+
+def test_from_keys_to_answers(tmp_path: Path) -> None:
+    _prepare(tmp_path)
+    keys = last_json(run("keys", "init", "keys", "--json", cwd=tmp_path))
+    assert keys["keep_offline"] == "keys/root.pem"
+    added = last_json(run("corpus", "add", "corpus.jsonl", "-w", "work", "-e", "hashing:", "--json", cwd=tmp_path))
+    assert (added["documents"], added["faults"]) == (30, {})
+    built = last_json(run(*BUILD, cwd=tmp_path))
+    assert built["entries"] == 30
+    assert [user["version"] for user in built["users"]] == [1, 1]
+    again = run(*BUILD[:-1], cwd=tmp_path)
+    assert "u-1: version 1 (unchanged)" in again.stdout
+
+    bundle = Path(built["users"][0]["path"])
+    trusted = ["--trust", "keys/root.json", "--audience", "u-1"]
+    described = last_json(run("inspect", bundle, *trusted, "--json", cwd=tmp_path))
+    assert [shard["n_entries"] for shard in described["shards"]] == [30]
+    assert "People like tea" in run("inspect", bundle, *trusted, cwd=tmp_path).stdout
+    answer = last_json(run("query", bundle, "tea?", *trusted, "-e", "hashing:", "-k", 3, "--json", cwd=tmp_path))
+    assert len(answer["answers"][0]["hits"]) == 3
+    plain = run("query", bundle, "tea?", "more tea?", *trusted, "-e", "hashing:", "--unsteered", cwd=tmp_path)
+    assert "more tea?\n" in plain.stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["keys", "init", "."], "error: . exists already"),
+        (["corpus", "add", "nowhere", "-w", "w", "-e", "hashing:"], "error: There is no file at nowhere."),
+        (["corpus", "add", ".", "-w", "w", "-e", "nowhere"], "error: There is no encoder folder at nowhere"),
+        (["encoder", "export", ".", "out"], "error: "),
+        (["encoder", "export", "nowhere/at/all", "out"], "error: nowhere/at/all is no sentence-transformers model"),
+        (
+            ["build", "-w", "w", "-e", "hashing:", "--preferences", "no", "--keys", "no"],
+            "error: The preferences no cannot",
+        ),
+        (["inspect", "no.pdx", "--trust", "no", "--audience", "u"], "error: no.pdx cannot be read"),
+        (
+            ["query", "no.pdx", "q", "--trust", "no", "--audience", "u", "-e", "hashing:"],
+            "error: The bundle no.pdx cannot",
+        ),
+    ],
+    ids=lambda value: " ".join(value[:2]) if isinstance(value, list) else "",
+)
+def test_errors_are_two_lines(arguments: list[str], message: str, tmp_path: Path) -> None:
+    done = run(*arguments, cwd=tmp_path)
+    assert done.returncode == 1
+    assert done.stdout == ""
+    lines = done.stderr.splitlines()
+    assert len(lines) == 2, done.stderr
+    assert lines[0].startswith(message)
+    assert lines[1].startswith("  try: ")
+
+
+@pytest.mark.parametrize(
+    "arguments", [["build"], ["corpus", "add"], ["no-such-command"], ["query", "--k"]], ids=" ".join
+)
+def test_wrong_arguments_exit_with_2(arguments: list[str], tmp_path: Path) -> None:
+    done = run(*arguments, cwd=tmp_path)
+    assert done.returncode == 2
+    assert "Traceback" not in done.stderr
+
+
+def test_an_interrupt_leaves_things_whole(tmp_path: Path) -> None:
+    _prepare(tmp_path, n=3_000)
+    last_json(run("keys", "init", "keys", "--json", cwd=tmp_path))
+    add = ["corpus", "add", "corpus.jsonl", "-w", "work", "-e", "hashing:", "--json"]
+    process = subprocess.Popen(
+        [*PREFDEX, *add], cwd=tmp_path, stderr=subprocess.PIPE, text=True, start_new_session=True
+    )
+    _wait_for(tmp_path / "work", process)
+    process.send_signal(signal.SIGINT)
+    _, stderr = process.communicate(timeout=120)
+    if process.returncode != 0:  # it may have been done just before
+        assert process.returncode == 130
+        assert "Traceback" not in stderr
+        assert "interrupted; what was finished is kept" in stderr
+    assert last_json(run(*add, cwd=tmp_path))["documents"] == 3_000
+    assert last_json(run(*BUILD, cwd=tmp_path))["chunks"] == 3_000
+
+
+def _wait_for(path: Path, process: subprocess.Popen[str]) -> None:
+    while not path.exists() and process.poll() is None:
+        time.sleep(0.05)
+
+
+@pytest.mark.soak  # Ray's agents look for their parent about once a minute
+def test_a_killed_build_leaves_no_processes(tmp_path: Path) -> None:
+    _prepare(tmp_path)
+    process = subprocess.Popen(
+        [*PREFDEX, "corpus", "add", "corpus.jsonl", "-w", "work", "-e", "hashing:"],
+        cwd=tmp_path,
+        stderr=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        env=os.environ | {"PREFDEX_TEST_MARK": str(tmp_path)},
+    )
+    _wait_for(tmp_path / "work", process)
+    process.kill()
+    process.wait()
+    deadline = time.monotonic() + 180
+    while (left := _marked(str(tmp_path))) and time.monotonic() < deadline:
+        time.sleep(0.5)
+    assert left == []
+
+
+def _marked(mark: str) -> list[str]:
+    found = []
+    for process in Path("/proc").glob("[0-9]*"):
+        try:
+            if f"PREFDEX_TEST_MARK={mark}".encode() in (process / "environ").read_bytes().split(b"\0"):
+                found.append((process / "cmdline").read_text().replace("\0", " ")[:80])
+        except OSError:
+            continue
+    return found

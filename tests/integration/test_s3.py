@@ -1,0 +1,61 @@
+"""A corpus in an S3 bucket, on a local S3 server."""
+
+import json
+import urllib.request
+from pathlib import Path
+
+import boto3
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from moto.server import ThreadedMotoServer
+
+from prefdex_builder.corpus import find, read
+from prefdex_shared.errors import CorpusError
+
+
+@pytest.fixture
+def bucket(monkeypatch: pytest.MonkeyPatch):
+    server = ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
+    server.start()
+    host, port = server.get_host_and_port()
+    monkeypatch.setenv("AWS_ENDPOINT_URL", f"http://{host}:{port}")
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "test")
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "test")
+    monkeypatch.setenv("AWS_DEFAULT_REGION", "us-east-1")
+    s3 = boto3.client("s3")
+    s3.create_bucket(Bucket="corpus")
+    yield s3
+    # The server's buckets outlive it within one process.
+    urllib.request.urlopen(urllib.request.Request(f"http://{host}:{port}/moto-api/reset", method="POST")).close()
+    server.stop()
+
+
+def test_documents_come_from_a_prefix(bucket, tmp_path: Path) -> None:
+    rows = [{"id": str(number), "title": "t", "text": f"Text {number}."} for number in range(3)]
+    bucket.put_object(Bucket="corpus", Key="docs/a.jsonl", Body="\n".join(map(json.dumps, rows)).encode())
+    pq.write_table(pa.Table.from_pylist([{"id": "p", "title": "t", "text": "Parquet."}]), tmp_path / "b.parquet")
+    bucket.upload_file(str(tmp_path / "b.parquet"), "corpus", "docs/deep/b.parquet")
+    bucket.put_object(Bucket="corpus", Key="docs/c.txt", Body=b"Plain text.")
+    bucket.put_object(Bucket="corpus", Key="docs/d.pdf", Body=b"x")
+    bucket.put_object(Bucket="corpus", Key="other/e.txt", Body=b"Elsewhere.")
+    files, skipped = find(["s3://corpus/docs/"], exclude=tmp_path)
+    assert [file.name for file in files] == ["a.jsonl", "c.txt", "deep/b.parquet"]
+    assert skipped == ["d.pdf"]
+    ids = [reading.document.id for file in files for reading in read(file) if reading.document]
+    assert ids == ["0", "1", "2", "c.txt", "p"]
+
+
+def test_what_is_not_there(bucket, tmp_path: Path) -> None:
+    with pytest.raises(CorpusError, match="s3://nowhere/x cannot be listed"):
+        find(["s3://nowhere/x"], exclude=tmp_path)
+    with pytest.raises(CorpusError, match="There is no file at"):
+        find(["s3://corpus/nothing/"], exclude=tmp_path)
+
+
+def test_a_key_that_vanished(bucket, tmp_path: Path) -> None:
+    bucket.put_object(Bucket="corpus", Key="a.jsonl", Body=b"{}")
+    [file], _ = find(["s3://corpus/"], exclude=tmp_path)
+    bucket.delete_object(Bucket="corpus", Key="a.jsonl")
+    [reading] = read(file)
+    assert [fault.kind for fault in reading.faults] == ["unreadable_file"]
