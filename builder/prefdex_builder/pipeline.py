@@ -6,25 +6,23 @@ is stored at once, so that a build that was killed goes on where it was.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 
 import pyarrow as pa
 
 from prefdex_shared.encoder import Encoder, open_encoder
-from prefdex_shared.errors import BuildError, ConfigurationError
-from prefdex_shared.filtering import Candidate, FilterConfig
+from prefdex_shared.errors import BuildError
+from prefdex_shared.filtering import Candidate
 from prefdex_shared.ids import PreferenceId, ShardKey
 from prefdex_shared.judging import judge_id
 from prefdex_shared.manifest import Manifest
-from prefdex_shared.records import Chunk, Entry, Pair, Preference
-from prefdex_shared.steering import Scoring
+from prefdex_shared.records import Chunk, Pair, Preference
 from prefdex_shared.vectors import store
 from prefdex_shared.writing import writer_id
 
 from .cluster import Session
-from .engines import LLMConfig, open_llm
+from .config import BuildConfig
+from .engines import open_llm
 from .preferences import User
 from .progress import Progress, Stopwatch
 from .report import BuildReport, PreferenceReport, UserReport
@@ -33,36 +31,12 @@ from .stages import FilterStage, PackStage, VerifyStage
 from .stages.filter import merge_tables
 from .stages.pack import entries_table
 from .stages.verify import Answers, Outcome, outcomes_of, pairs_table
+from .tally import Tally
 from .workspace import LiveChunk, ShardRecord, Snapshot, VerdictStore, Workspace, pair_key, shard_key
 from .workspace.corpus import content_id
 
 _BLOCKS_PER_CALL = 8
 _PAIRS_PER_CALL = 32
-
-
-@dataclass(frozen=True, slots=True)
-class BuildConfig:
-    """What is built, and how.
-
-    Attributes:
-        filtering: Threshold and caps of the coarse filter.
-        llm: The engine that judges and writes.
-        scoring: Defaults of steering, for the device.
-        valid_days: Days until a bundle expires.
-        max_failed_share: Above this share of failed pairs the build ends without a bundle.
-    """
-
-    filtering: FilterConfig = field(default_factory=FilterConfig)
-    llm: LLMConfig = field(default_factory=LLMConfig)
-    scoring: Scoring = field(default_factory=Scoring)
-    valid_days: int = 365
-    max_failed_share: float = 0.05
-
-    def __post_init__(self) -> None:
-        if not 0 <= self.max_failed_share <= 1:
-            raise ConfigurationError("max_failed_share is a share between 0 and 1.")
-        if self.valid_days < 1:
-            raise ConfigurationError("A bundle must be valid for at least 1 day.")
 
 
 def build(
@@ -106,33 +80,15 @@ def build(
         chunks=len(run.live),
         preferences=len(preferences),
         shards_built=len(missing),
-        candidates=tally.candidates,
         llm_calls=tally.llm_calls,
-        kept=tally.kept,
-        discarded=tally.discarded,
+        candidates=sum(record.n_candidates for record in records.values()),
+        kept=sum(record.n_kept for record in records.values()),
+        discarded=sum(record.n_discarded for record in records.values()),
         failed=dict(tally.failed),
         entries=sum(record.n_entries for record in records.values()),
         users=tuple(reports),
         seconds=run.watch.seconds,
     )
-
-
-@dataclass(slots=True)
-class _Tally:
-    candidates: int = 0
-    llm_calls: int = 0
-    kept: int = 0
-    discarded: int = 0
-    failed: Counter[str] = field(default_factory=Counter)
-
-    def add(self, outcome: Outcome) -> None:
-        self.candidates += 1
-        self.llm_calls += outcome.n_calls
-        if outcome.verdict is not None:
-            self.kept += outcome.verdict.keep
-            self.discarded += not outcome.verdict.keep
-        if outcome.failure is not None:
-            self.failed[f"{outcome.failure.stage}: {outcome.failure.reason}"] += 1
 
 
 class _Run:
@@ -169,17 +125,20 @@ class _Run:
             writer=self._writer,
         )
 
-    def make(self, preferences: Sequence[Preference], keys: Mapping[PreferenceId, ShardKey]) -> _Tally:
+    def make(self, preferences: Sequence[Preference], keys: Mapping[PreferenceId, ShardKey]) -> Tally:
         """Make the shards of some preferences."""
-        tally = _Tally()
+        tally = Tally()
         if not preferences:
             return tally
         pairs = self._pairs(preferences, self._filter(preferences))
         outcomes = self._verify(pairs)
+        by_preference = {preference: Tally() for preference in preferences}
         for pair in pairs:
-            tally.add(outcomes[pair_key(pair)])
+            outcome = outcomes[pair_key(pair)]
+            tally.add(pair, outcome)
+            by_preference[pair.preference].add(pair, outcome)
         self._check_failures(tally)
-        self._pack(preferences, keys, pairs, outcomes)
+        self._pack(keys, by_preference)
         return tally
 
     def _filter(self, preferences: Sequence[Preference]) -> list[list[Candidate]]:
@@ -227,8 +186,8 @@ class _Run:
                 advance(len(table))
         return outcomes
 
-    def _check_failures(self, tally: _Tally) -> None:
-        n_failed = sum(tally.failed.values())
+    def _check_failures(self, tally: Tally) -> None:
+        n_failed = tally.failed.total()
         if n_failed > self.config.max_failed_share * tally.candidates:
             reason, count = tally.failed.most_common(1)[0]
             raise BuildError(
@@ -237,31 +196,15 @@ class _Run:
                 hint="Mend the cause and build again: what was answered is kept.",
             )
 
-    def _pack(
-        self,
-        preferences: Sequence[Preference],
-        keys: Mapping[PreferenceId, ShardKey],
-        pairs: Sequence[Pair],
-        outcomes: Mapping[str, Outcome],
-    ) -> None:
-        counts: dict[str, Counter[str]] = {preference.text: Counter() for preference in preferences}
-        entries: dict[str, list[Entry]] = {preference.text: [] for preference in preferences}
-        for pair in pairs:
-            outcome, text = outcomes[pair_key(pair)], pair.preference.text
-            counts[text].update(candidates=1, failed=int(outcome.failure is not None))
-            if outcome.verdict is not None and outcome.instruction is not None:
-                entries[text].append(_entry(pair, outcome.verdict.confidence, outcome.instruction))
-        batches = [entries_table(preference, entries[preference.text]) for preference in preferences]
-        by_text = {preference.text: keys[preference.id] for preference in preferences}
+    def _pack(self, keys: Mapping[PreferenceId, ShardKey], tallies: Mapping[Preference, Tally]) -> None:
+        batches = [entries_table(preference, tally.entries) for preference, tally in tallies.items()]
+        stage = PackStage(self._encoder_location, self.workspace.shards)
         with self.watch.stage("pack", len(batches)) as advance:
-            for table in self.session.run(PackStage(self._encoder_location, self.workspace.shards), batches):
+            for table in self.session.run(stage, batches):
                 for row in table.to_pylist():
-                    text = row["preference"]
-                    count = counts[text]
-                    record = ShardRecord(
-                        row["sha256"], row["n_bytes"], count["candidates"], len(entries[text]), count["failed"]
-                    )
-                    self.workspace.shards.record(by_text[text], record)
+                    preference = Preference(row["preference"])
+                    record = tallies[preference].record(row["sha256"], row["n_bytes"])
+                    self.workspace.shards.record(keys[preference.id], record)
                     advance(1)
 
     def sign(self, user: User, records: Mapping[PreferenceId, ShardRecord], signer: BundleSigner) -> UserReport:
@@ -302,8 +245,3 @@ def _known_outcome(key: str, known: Answers) -> Outcome | None:
     if verdict is None or (verdict.keep and key not in known.instructions):
         return None
     return Outcome(verdict, known.instructions.get(key) if verdict.keep else None)
-
-
-def _entry(pair: Pair, confidence: float, instruction: str) -> Entry:
-    chunk = pair.chunk
-    return Entry(chunk.text, chunk.title, chunk.source, instruction, confidence, pair.similarity)

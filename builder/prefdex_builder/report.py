@@ -85,12 +85,12 @@ class BuildReport:
         chunks: Live chunks of the corpus.
         preferences: Distinct preferences of all users.
         shards_built: Shards that had to be built; the others were there.
-        candidates: Pairs that passed the coarse filter, for the shards built.
-        llm_calls: Prompts put to the engine.
-        kept: Pairs judged to be kept.
-        discarded: Pairs judged to be discarded.
-        failed: Pairs that failed, by reason.
-        entries: Entries of all distinct shards.
+        llm_calls: Prompts put to the engine by this build.
+        candidates: Pairs that passed the coarse filter, of all distinct shards.
+        kept: Those judged to be kept.
+        discarded: Those judged to be discarded.
+        failed: Those that failed, by reason.
+        entries: Those kept that have an instruction.
         users: The bundles.
         seconds: Time per stage.
     """
@@ -99,8 +99,8 @@ class BuildReport:
     chunks: int
     preferences: int
     shards_built: int
-    candidates: int
     llm_calls: int
+    candidates: int
     kept: int
     discarded: int
     failed: Mapping[str, int]

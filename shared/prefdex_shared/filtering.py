@@ -16,6 +16,7 @@ import numpy.typing as npt
 
 from .errors import ConfigurationError
 from .ids import ChunkId
+from .shard import MAX_ENTRIES
 from .vectors import Float16, Float32, Float64, similarities
 
 # Error of a float32 product of unit vectors with a few thousand components, plus half a step of rounding.
@@ -39,8 +40,8 @@ class FilterConfig:
     def __post_init__(self) -> None:
         if not -1 <= self.tau <= 1:
             raise ConfigurationError(f"tau is a cosine similarity between -1 and 1, not {self.tau}.")
-        if not 0 <= self.min_candidates <= self.max_candidates:
-            raise ConfigurationError("min_candidates must be between 0 and max_candidates.")
+        if not 0 <= self.min_candidates <= self.max_candidates <= MAX_ENTRIES:
+            raise ConfigurationError(f"It must be 0 <= min_candidates <= max_candidates <= {MAX_ENTRIES}.")
 
 
 class Candidate(NamedTuple):

@@ -9,8 +9,9 @@ import pytest
 
 from prefdex_builder.adding import add_corpus
 from prefdex_builder.cluster import Session
+from prefdex_builder.config import BuildConfig
 from prefdex_builder.engines import LLMConfig
-from prefdex_builder.pipeline import BuildConfig, build
+from prefdex_builder.pipeline import build
 from prefdex_builder.preferences import make_user
 from prefdex_builder.progress import Silent
 from prefdex_builder.report import AddReport, BuildReport
@@ -135,6 +136,7 @@ def test_a_build_that_changes_nothing_does_nothing(place: Place, monkeypatch: py
     monkeypatch.setattr(Session, "run", no_work)
     again = place.build({"u-1": PREFERENCES})
     assert (again.shards_built, again.llm_calls, again.users[0].is_new) == (0, 0, False)
+    assert (again.candidates, again.kept, again.entries) == (first.candidates, first.kept, first.entries)
     assert again.users[0].path == first.users[0].path
 
 

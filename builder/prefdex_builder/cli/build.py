@@ -11,8 +11,9 @@ from rich.table import Table
 from prefdex_shared.filtering import FilterConfig
 
 from ..cluster import ClusterConfig, start
+from ..config import BuildConfig
 from ..engines import LLMConfig
-from ..pipeline import BuildConfig, build
+from ..pipeline import build
 from ..preferences import read_users
 from ..report import BuildReport
 from ..signing import BundleSigner

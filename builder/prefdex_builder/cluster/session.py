@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import os
 import pickle
+import socket
 import traceback
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -19,6 +20,7 @@ from .stage import Call, Stage
 
 _MIN_LOGICAL_CPUS = 4
 _OBJECT_STORE_BYTES = 200 << 20
+_CONNECT_TIMEOUT_S = 10.0
 _ERROR = "prefdex_error"
 
 
@@ -96,6 +98,8 @@ def start(config: ClusterConfig) -> Iterator[Session]:
     Raises:
         ConfigurationError: The cluster cannot be reached.
     """
+    if config.address:
+        _check_reachable(config.address)
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
     os.environ.setdefault("RAY_DATA_DISABLE_PROGRESS_BARS", "1")
     os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
@@ -133,6 +137,20 @@ def start(config: ClusterConfig) -> Iterator[Session]:
         yield Session(n_workers)
     finally:
         ray.shutdown()
+
+
+def _check_reachable(address: str) -> None:
+    """Refuse an address where nothing listens at once; Ray itself would try for minutes."""
+    host, _, port = address.removeprefix("ray://").rpartition(":")
+    if not host or not port.isdigit():
+        raise ConfigurationError(f"{address!r} is not the address of a Ray cluster.", hint="Use HOST:PORT.")
+    try:
+        socket.create_connection((host, int(port)), timeout=_CONNECT_TIMEOUT_S).close()
+    except OSError as error:
+        raise ConfigurationError(
+            f"Ray cannot be reached at {address}: {error.strerror or error}.",
+            hint="Check that the cluster runs, and that this machine may connect to its head node.",
+        ) from error
 
 
 @contextmanager

@@ -12,6 +12,7 @@ import pyarrow.parquet as pq
 
 from prefdex_shared.ids import content_hash, scrub
 from prefdex_shared.records import Document
+from prefdex_shared.shard import MAX_SOURCE_CHARACTERS, MAX_TITLE_CHARACTERS
 
 from .sources import SourceFile
 
@@ -26,10 +27,12 @@ FaultKind = Literal[
     "empty_text",
     "missing_id",
     "missing_title",
+    "title_cut",
+    "source_cut",
     "duplicate_id",
 ]
 
-NOTES: frozenset[FaultKind] = frozenset({"missing_id", "missing_title"})
+NOTES: frozenset[FaultKind] = frozenset({"missing_id", "missing_title", "title_cut", "source_cut"})
 """Faults of documents that are used all the same."""
 
 FAULT_KINDS: tuple[FaultKind, ...] = get_args(FaultKind)
@@ -160,7 +163,13 @@ def _parse_row(file: SourceFile, position: int, row: _Row) -> Reading:
         faults.append(Fault(file.name, position, "missing_id", document_id))
     if not title:
         faults.append(Fault(file.name, position, "missing_title", document_id))
-    document = Document(document_id, title, scrub(text), _one_line(row.get("source")))
+    source = _one_line(row.get("source"))
+    # A shard has no room for more.
+    if len(title) > MAX_TITLE_CHARACTERS:
+        faults.append(Fault(file.name, position, "title_cut", document_id))
+    if len(source) > MAX_SOURCE_CHARACTERS:
+        faults.append(Fault(file.name, position, "source_cut", document_id))
+    document = Document(document_id, title[:MAX_TITLE_CHARACTERS], scrub(text), source[:MAX_SOURCE_CHARACTERS])
     return Reading(position, document, tuple(faults))
 
 

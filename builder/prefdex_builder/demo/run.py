@@ -17,10 +17,11 @@ from prefdex_shared.filtering import FilterConfig
 from .. import device
 from ..adding import add_corpus
 from ..cluster import ClusterConfig, Session, start
+from ..config import BuildConfig
 from ..encoders import export
 from ..encoders.export import open_source
 from ..inspecting import read_file
-from ..pipeline import BuildConfig, build
+from ..pipeline import build
 from ..preferences import make_user
 from ..progress import Progress
 from ..report import AddReport, BuildReport

@@ -13,7 +13,7 @@ from tuf.api.metadata import Metadata, TargetFile, Targets
 
 from prefdex_shared import container, trust
 from prefdex_shared import manifest as manifests
-from prefdex_shared.container import Container
+from prefdex_shared.container import MAX_CONTAINER_BYTES, Container
 from prefdex_shared.errors import ConfigurationError, TrustError
 from prefdex_shared.manifest import Manifest
 from prefdex_shared.trust import CUSTOM_FIELD, KIND, MANIFEST_FILE, canonical_bytes, read_root
@@ -83,7 +83,13 @@ class BundleSigner:
         )
         metadata = Metadata(targets)
         metadata.sign(self._signer)
-        return container.encode(Container(self._newer_roots, canonical_bytes(metadata), files))
+        data = container.encode(Container(self._newer_roots, canonical_bytes(metadata), files))
+        if len(data) > MAX_CONTAINER_BYTES:
+            raise ConfigurationError(
+                f"{manifest.audience}: the bundle has {len(data):,} bytes; readers take up to {MAX_CONTAINER_BYTES:,}.",
+                hint="Lower max_candidates, or raise tau.",
+            )
+        return data
 
     def is_current(self, data: bytes, manifest: Manifest, shards: Sequence[bytes]) -> bool:
         """Whether a bundle already holds exactly this, signed by this key, and has not expired."""

@@ -43,6 +43,8 @@ class ShardRecord:
         sha256: Hash of its bytes, as hex.
         n_bytes: Their number.
         n_candidates: Pairs that passed the coarse filter.
+        n_kept: Pairs judged to be kept.
+        n_discarded: Pairs judged to be discarded.
         n_entries: Pairs that were kept and have an instruction.
         n_failed: Pairs that failed; above 0 the shard is partial, and is completed by the next build.
     """
@@ -50,6 +52,8 @@ class ShardRecord:
     sha256: str
     n_bytes: int
     n_candidates: int
+    n_kept: int
+    n_discarded: int
     n_entries: int
     n_failed: int
 
@@ -71,8 +75,8 @@ class ShardIndex:
         if not keys.exists(name):
             return None
         fields = keys.read_json(name)
-        sizes = {field: int(str(fields[field])) for field in ("n_bytes", "n_candidates", "n_entries", "n_failed")}
-        record = ShardRecord(str(fields["sha256"]), **sizes)
+        counts = {name: int(str(value)) for name, value in fields.items() if name != "sha256"}
+        record = ShardRecord(str(fields["sha256"]), **counts)
         return record if self.storage.exists(f"{record.sha256}.shard") else None
 
     def put(self, data: bytes) -> str:

@@ -1,6 +1,7 @@
 """Finding and reading a corpus: nothing that is wrong with it crashes, and nothing is passed over in silence."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pyarrow as pa
@@ -10,7 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from prefdex_builder.corpus import SourceFile, find, read, readers
+from prefdex_builder.stages import pack
 from prefdex_shared.errors import CorpusError
+from prefdex_shared.records import Preference
+from support.bundles import ENCODER, entry
 
 GOOD = {"id": "1", "title": "Tea", "text": "Tea grows on hills.", "source": "Wikipedia"}
 
@@ -33,6 +37,8 @@ def _kinds(file: SourceFile) -> list[str]:
         (json.dumps(GOOD | {"title": None}).encode(), "missing_title", True),
         (json.dumps(GOOD | {"title": ["a"]}).encode(), "missing_title", True),
         (json.dumps({"text": "x y", "title": "t"}).encode(), "missing_id", True),
+        (json.dumps(GOOD | {"title": "t" * 1_001}).encode(), "title_cut", True),
+        (json.dumps(GOOD | {"source": "s" * 2_001}).encode(), "source_cut", True),
         (json.dumps(GOOD | {"text": None}).encode(), "missing_text", False),
         (json.dumps({"id": "1", "title": "t"}).encode(), "missing_text", False),
         (json.dumps(GOOD | {"text": 5}).encode(), "text_is_not_a_string", False),
@@ -53,6 +59,13 @@ def test_lines(tmp_path: Path, line: bytes, kind: str | None, is_used: bool) -> 
     assert readings[1].position == 2
     if readings[1].document:
         readings[1].document.text.encode("utf-8")
+        # Whatever is read fits into a shard.
+        held = entry(readings[1].document.text)
+        pack(
+            Preference("p"),
+            [replace(held, title=readings[1].document.title, source=readings[1].document.source)],
+            ENCODER,
+        )
 
 
 def test_blank_lines_and_a_byte_order_mark(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from prefdex_builder.signing import BundleSigner, KeySet, init_keys
+from prefdex_builder.signing import BundleSigner, KeySet, bundles, init_keys
 from prefdex_builder.stages import pack
 from prefdex_shared import container
 from prefdex_shared.errors import ConfigurationError
@@ -77,6 +77,12 @@ def test_what_is_current(keys: KeySet, tmp_path: Path) -> None:
     assert not signer.is_current(data, replace(MANIFEST, llm="other"), SHARDS)
     assert not signer.is_current(data, MANIFEST, SHARDS[::-1])
     assert not BundleSigner.from_folder(init_keys(tmp_path / "other").folder).is_current(data, MANIFEST, SHARDS)
+
+
+def test_a_bundle_that_no_reader_takes_is_refused(keys: KeySet, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bundles, "MAX_CONTAINER_BYTES", 1_000)
+    with pytest.raises(ConfigurationError, match="readers take up to 1,000"):
+        BundleSigner.from_folder(keys.folder).sign(MANIFEST, SHARDS, version=1)
 
 
 def test_a_wrong_key(keys: KeySet, tmp_path: Path) -> None:

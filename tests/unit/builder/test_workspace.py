@@ -138,8 +138,8 @@ class TestShards:
     def test_a_record_without_its_bytes_is_not_built(self, tmp_path: Path) -> None:
         index = Workspace(tmp_path).shards
         digest = index.put(b"bytes")
-        index.record("k", ShardRecord(digest, 5, 3, 2, 1))  # type: ignore[arg-type]
-        assert index.find("k") == ShardRecord(digest, 5, 3, 2, 1)  # type: ignore[arg-type]
+        index.record("k", ShardRecord(digest, 5, 4, 3, 1, 2, 1))  # type: ignore[arg-type]
+        assert index.find("k") == ShardRecord(digest, 5, 4, 3, 1, 2, 1)  # type: ignore[arg-type]
         assert index.get(digest) == b"bytes"
         (tmp_path / "shards" / f"{digest}.shard").unlink()
         assert index.find("k") is None  # type: ignore[arg-type]
