@@ -96,11 +96,18 @@ def corpus(n_documents: int) -> Corpus:
 
 def instruction(preference: str, text: str) -> str:
     """Return an instruction of about 25 words that quotes nothing, chosen by a hash of the pair."""
-    parts = json.loads(_INSTRUCTIONS.read_text(encoding="utf-8"))
     digest = hashlib.sha256(f"{preference}\0{text}".encode()).digest()
-    opening = parts["openings"][int.from_bytes(digest[:4], "big") % len(parts["openings"])]
-    closing = parts["closings"][int.from_bytes(digest[4:8], "big") % len(parts["closings"])]
-    return f"{opening} {closing}"
+    opening, middle, closing = (
+        choices[int.from_bytes(digest[4 * at : 4 * at + 4], "big") % len(choices)]
+        for at, choices in enumerate(_instruction_parts())
+    )
+    return f"{opening}, {middle} {closing}"
+
+
+@cache
+def _instruction_parts() -> tuple[list[str], ...]:
+    parts = json.loads(_INSTRUCTIONS.read_text(encoding="utf-8"))
+    return parts["openings"], parts["middles"], parts["closings"]
 
 
 def entries(persona: Persona, source: Corpus) -> list[tuple[Preference, list[Entry]]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 
 import pyarrow as pa
 
@@ -163,7 +163,7 @@ def _commit(
         return replace(report, snapshot=before.number)
     documents = (*before.documents, name)
     snapshot = Snapshot(report.snapshot, encoder_id, chunker_id, documents, (*before.blocks, *new_blocks))
-    store.commit(snapshot, {"documents": report.documents, "chunks": report.chunks, "faults": dict(report.faults)})
+    store.commit(snapshot, asdict(report))
     return report
 
 

@@ -1,6 +1,8 @@
 """A corpus in an S3 bucket, on a local S3 server."""
 
 import json
+import subprocess
+import sys
 import urllib.request
 from pathlib import Path
 
@@ -44,6 +46,17 @@ def test_documents_come_from_a_prefix(bucket, tmp_path: Path) -> None:
     assert skipped == ["d.pdf"]
     ids = [reading.document.id for file in files for reading in read(file) if reading.document]
     assert ids == ["0", "1", "2", "c.txt", "p"]
+
+
+@pytest.mark.ray
+def test_the_command_reads_them_on_workers(bucket, tmp_path: Path) -> None:
+    for name in "ab":
+        bucket.put_object(Bucket="corpus", Key=f"docs/{name}.txt", Body=f"Plain text {name}.".encode())
+    arguments = ["corpus", "add", "s3://corpus/docs/", "-w", "work", "-e", "hashing:", "--json"]
+    command = [sys.executable, "-m", "prefdex_builder", *arguments]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["documents"] == 2
 
 
 def test_what_is_not_there(bucket, tmp_path: Path) -> None:

@@ -127,10 +127,7 @@ def start(config: ClusterConfig) -> Iterator[Session]:
     except (ConnectionError, RuntimeError, ValueError) as error:
         where = config.address or "this machine"
         raise ConfigurationError(f"Ray cannot be reached at {where}: {error}".splitlines()[0]) from error
-    context = ray.data.DataContext.get_current()
-    context.enable_progress_bars = False
-    # The newer Parquet reader has lost jobs when a node died; we read Parquet ourselves.
-    context.use_datasource_v2 = False
+    ray.data.DataContext.get_current().enable_progress_bars = False
     # It logs the stack of every error that it also raises.
     logging.getLogger("ray.data").setLevel(logging.CRITICAL)
     try:
