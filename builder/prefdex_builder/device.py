@@ -6,62 +6,54 @@ import json
 import subprocess
 import sys
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from prefdex_shared.errors import BuildError
 
-_PROGRAM = (sys.executable, "-m", "prefdex_client")
+_PROGRAM = (sys.executable, "-m", "prefdex_client", "query")
 
 
-def run(
-    bundle: Path,
-    questions: Sequence[str],
-    *,
-    trust: Path,
-    encoder: str,
-    audience: str,
-    k: int,
-    options: Sequence[str] = (),
-) -> int:
-    """Ask a bundle questions; the program prints the answers, or two lines about an error.
+@dataclass(frozen=True, slots=True)
+class Device:
+    """What a device has.
 
-    Returns:
-        The program's exit code.
+    Attributes:
+        bundle: A `.pdx` file.
+        trust: The publisher's `root.json`.
+        encoder: The encoder folder.
+        audience: Whose bundle it must be.
     """
-    arguments = _arguments(bundle, questions, trust=trust, encoder=encoder, audience=audience, k=k, options=options)
-    return subprocess.run(arguments, check=False).returncode  # noqa: S603 - our own program
 
+    bundle: Path
+    trust: Path
+    encoder: str
+    audience: str
 
-def ask(
-    bundle: Path, questions: Sequence[str], *, trust: Path, encoder: str, audience: str, k: int, unsteered: bool = False
-) -> list[dict[str, Any]]:
-    """Ask a bundle questions.
+    def print_answers(self, questions: Sequence[str], *, k: int, options: Sequence[str] = ()) -> int:
+        """Ask questions; the program prints the answers, or two lines about an error.
 
-    Returns:
-        For each question {"question", "hits"}, as `prefdex-client query --json` gives them.
+        Returns:
+            The program's exit code.
+        """
+        return subprocess.run(self._arguments(questions, k, options), check=False).returncode  # noqa: S603
 
-    Raises:
-        BuildError: The program failed.
-    """
-    options = ["--json", *(["--unsteered"] if unsteered else [])]
-    arguments = _arguments(bundle, questions, trust=trust, encoder=encoder, audience=audience, k=k, options=options)
-    done = subprocess.run(arguments, check=False, capture_output=True, text=True)  # noqa: S603 - our own program
-    if done.returncode:
-        raise BuildError(f"prefdex-client failed: {done.stderr.strip()}")
-    answers: list[dict[str, Any]] = json.loads(done.stdout)["answers"]
-    return answers
+    def ask(self, questions: Sequence[str], *, k: int, options: Sequence[str] = ()) -> list[list[dict[str, Any]]]:
+        """Ask questions.
 
+        Returns:
+            The hits of each question, as `prefdex-client query --json` gives them.
 
-def _arguments(
-    bundle: Path,
-    questions: Sequence[str],
-    *,
-    trust: Path,
-    encoder: str,
-    audience: str,
-    k: int,
-    options: Sequence[str],
-) -> list[str]:
-    named = ["--trust", str(trust), "--encoder", encoder, "--audience", audience, "-k", str(k), *options]
-    return [*_PROGRAM, "query", *named, "--", str(bundle), *questions]
+        Raises:
+            BuildError: The program failed.
+        """
+        arguments = self._arguments(questions, k, ["--json", *options])
+        done = subprocess.run(arguments, check=False, capture_output=True, text=True)  # noqa: S603
+        if done.returncode:
+            raise BuildError(f"prefdex-client failed: {done.stderr.strip()}")
+        return [answer["hits"] for answer in json.loads(done.stdout)["answers"]]
+
+    def _arguments(self, questions: Sequence[str], k: int, options: Sequence[str]) -> list[str]:
+        given = ["--trust", str(self.trust), "--encoder", self.encoder, "--audience", self.audience, "-k", str(k)]
+        return [*_PROGRAM, *given, *options, "--", str(self.bundle), *questions]

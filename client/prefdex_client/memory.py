@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from prefdex_shared import container
+from prefdex_shared import container, files
 from prefdex_shared import shard as shards
 from prefdex_shared import trust as trusts
 from prefdex_shared.container import MAX_CONTAINER_BYTES, MAX_METADATA_BYTES
@@ -19,7 +19,6 @@ from prefdex_shared.records import Entry
 from prefdex_shared.steering import Scoring, SteeredQuestion, steer
 from prefdex_shared.trust import Verified
 
-from . import files
 from .hits import Hit, Match, render_context
 from .index import EntryIndex
 

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from prefdex_shared import container, patching
+from prefdex_shared import container, files, patching
 from prefdex_shared.container import MAX_CONTAINER_BYTES
 
-from . import files
 from .memory import read_trust
 
 

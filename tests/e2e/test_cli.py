@@ -86,7 +86,7 @@ def test_from_keys_to_answers(tmp_path: Path) -> None:
             ["build", "-w", "w", "-e", "hashing:", "--preferences", "no", "--keys", "no"],
             "error: The preferences no cannot",
         ),
-        (["inspect", "no.pdx", "--trust", "no", "--audience", "u"], "error: no.pdx cannot be read"),
+        (["inspect", "no.pdx", "--trust", "no", "--audience", "u"], "error: The bundle no.pdx cannot be read"),
         (
             ["query", "no.pdx", "q", "--trust", "no", "--audience", "u", "-e", "hashing:"],
             "error: The bundle no.pdx cannot",

@@ -8,7 +8,10 @@ from typing import Annotated
 import typer
 from rich.table import Table
 
-from ..inspecting import BundleDescription, describe
+from prefdex_shared import files
+from prefdex_shared.container import MAX_CONTAINER_BYTES, MAX_METADATA_BYTES
+from prefdex_shared.describing import BundleDescription, describe
+
 from .common import AsJson, AudienceOption, TrustOption, command, emit, example, out
 
 
@@ -25,7 +28,9 @@ def run(
     as_json: AsJson = False,
 ) -> None:
     """Verify a bundle, and show what it holds."""
-    description = describe(bundle, trust=trust, audience=audience)
+    data = files.read(bundle, "bundle", MAX_CONTAINER_BYTES)
+    root = files.read(trust, "trust anchor", MAX_METADATA_BYTES)
+    description = describe(data, trust=root, audience=audience)
     if as_json:
         emit(description)
         return

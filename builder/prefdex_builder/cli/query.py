@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from .. import device
+from ..device import Device
 from .common import AsJson, AudienceOption, EncoderOption, TrustOption, command, example
 
 
@@ -30,5 +30,4 @@ def run(
 ) -> None:
     """Ask a bundle questions, as a device would."""
     options = [*(["--unsteered"] if unsteered else []), *(["--json"] if as_json else [])]
-    code = device.run(bundle, questions, trust=trust, encoder=encoder, audience=audience, k=k, options=options)
-    raise typer.Exit(code)
+    raise typer.Exit(Device(bundle, trust, encoder, audience).print_answers(questions, k=k, options=options))

@@ -7,20 +7,20 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from prefdex_shared import container, patching
+from prefdex_shared import container, files, patching
+from prefdex_shared.container import MAX_CONTAINER_BYTES, MAX_METADATA_BYTES
 from prefdex_shared.filtering import FilterConfig
 
-from .. import device
 from ..adding import add_corpus
 from ..cluster import ClusterConfig, Session, start
 from ..config import BuildConfig
+from ..device import Device
 from ..encoders import export
 from ..encoders.export import open_source
-from ..inspecting import read_file
 from ..pipeline import build
 from ..preferences import make_user
 from ..progress import Progress
@@ -149,15 +149,14 @@ def run(config: DemoConfig, progress: Progress) -> DemoResult:
         shutil.rmtree(workspace.users.storage.root, ignore_errors=True)
         make = _Builder(workspace, str(encoder), keys, session, progress)
         built = make(personas, {})
-        device_files = _put_on_device(config.folder, built)
+        devices = _put_on_devices(config.folder, built, keys, encoder)
         rebuilt = make(personas, {personas[0].index: REPLACEMENT})
-    ask = _Asker(keys, str(encoder))
     return DemoResult(
         added=added,
         built=built,
         full_index_bytes=_full_index_bytes(workspace),
-        comparisons=_compare(personas, device_files, ask),
-        replacement=_replace(config.folder, personas[0], device_files, rebuilt, keys, ask),
+        comparisons=_compare(personas, devices),
+        replacement=_replace(personas[0], devices[personas[0].user], rebuilt),
     )
 
 
@@ -196,71 +195,55 @@ class _Builder:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class _Asker:
-    keys: KeySet
-    encoder: str
-
-    def __call__(
-        self, bundle: Path, user: str, questions: Sequence[str], *, unsteered: bool = False
-    ) -> list[list[dict[str, Any]]]:
-        answers = device.ask(
-            bundle,
-            questions,
-            trust=self.keys.root,
-            encoder=self.encoder,
-            audience=user,
-            k=_HITS,
-            unsteered=unsteered,
-        )
-        return [answer["hits"] for answer in answers]
-
-
-def _put_on_device(folder: Path, built: BuildReport) -> dict[str, Path]:
-    devices = folder / "devices"
-    devices.mkdir(exist_ok=True)
-    files = {}
+def _put_on_devices(folder: Path, built: BuildReport, keys: KeySet, encoder: Path) -> dict[str, Device]:
+    """Give each user a device with the bundle, the trust anchor and the encoder."""
+    (folder / "devices").mkdir(exist_ok=True)
+    devices = {}
     for user in built.users:
-        files[user.user] = devices / f"{user.user}.pdx"
-        shutil.copyfile(user.path, files[user.user])
-    return files
+        bundle = folder / "devices" / f"{user.user}.pdx"
+        shutil.copyfile(user.path, bundle)
+        devices[user.user] = Device(bundle, keys.root, str(encoder), user.user)
+    return devices
 
 
-def _compare(personas: Sequence[Persona], files: dict[str, Path], ask: _Asker) -> list[Comparison]:
+def _compare(personas: Sequence[Persona], devices: dict[str, Device]) -> list[Comparison]:
     comparisons = []
     for persona in personas:
+        device = devices[persona.user]
         questions = [block.questions[0] for block in persona.blocks[:_QUESTIONS_PER_USER]]
-        unsteered = ask(files[persona.user], persona.user, questions, unsteered=True)
-        steered = ask(files[persona.user], persona.user, questions)
+        unsteered = device.ask(questions, k=_HITS, options=["--unsteered"])
+        steered = device.ask(questions, k=_HITS)
         comparisons += [Comparison(persona.user, *row) for row in zip(questions, unsteered, steered, strict=True)]
     return comparisons
 
 
-def _replace(
-    folder: Path, persona: Persona, files: dict[str, Path], rebuilt: BuildReport, keys: KeySet, ask: _Asker
-) -> Replacement:
+def _replace(persona: Persona, device: Device, rebuilt: BuildReport) -> Replacement:
     block = persona.blocks[REPLACED]
-    old_file = files[persona.user]
-    report = next(user for user in rebuilt.users if user.user == persona.user)
-    old, new = (container.decode(read_file(Path(path))) for path in (old_file, report.path))
-    patch_file, new_file = folder / "devices" / "patch.pdx", folder / "devices" / "patched.pdx"
-    patch_file.write_bytes(container.encode(patching.make(old, new)))
+    fresh = next(_read(Path(user.path)) for user in rebuilt.users if user.user == persona.user)
+    old = container.decode(_read(device.bundle))
+    patch_file, new_file = device.bundle.with_name("patch.pdx"), device.bundle.with_name("patched.pdx")
+    patch_file.write_bytes(container.encode(patching.make(old, container.decode(fresh))))
 
     # From here on as on the device, which has its bundle, the patch, and the trust anchor.
-    patch = container.decode(read_file(patch_file))
-    patched = container.encode(patching.apply(old, patch, trust=read_file(keys.root), audience=persona.user))
+    patch = container.decode(_read(patch_file))
+    trust = files.read(device.trust, "trust anchor", MAX_METADATA_BYTES)
+    patched = container.encode(patching.apply(old, patch, trust=trust, audience=device.audience))
     new_file.write_bytes(patched)
     question = block.questions[0]
     return Replacement(
         old=block.preference,
         new=REPLACEMENT,
         question=question,
-        before=ask(old_file, persona.user, [question])[0],
-        after=ask(new_file, persona.user, [question])[0],
+        before=device.ask([question], k=_HITS)[0],
+        after=replace(device, bundle=new_file).ask([question], k=_HITS)[0],
         patch_bytes=patch_file.stat().st_size,
         bundle_bytes=len(patched),
-        equals_fresh=patched == read_file(Path(report.path)),
+        equals_fresh=patched == fresh,
     )
+
+
+def _read(path: Path) -> bytes:
+    return files.read(path, "bundle", MAX_CONTAINER_BYTES)
 
 
 def _full_index_bytes(workspace: Workspace) -> int:

@@ -4,31 +4,36 @@ from __future__ import annotations
 
 import argparse
 
-from ..memory import Stats
+from prefdex_shared import files
+from prefdex_shared.container import MAX_CONTAINER_BYTES
+from prefdex_shared.describing import BundleDescription, describe
+
+from ..memory import read_trust
 from .output import emit, say
-from .querying import open_memory
 
 
 def run(options: argparse.Namespace) -> int:
     """Describe a bundle."""
-    memory = open_memory(options)
-    stats = memory.stats()
+    data = files.read(options.bundle, "bundle", MAX_CONTAINER_BYTES)
+    description = describe(data, trust=read_trust(options.trust), audience=options.audience)
     if options.json:
-        emit({"stats": stats, "preferences": memory.preferences})
+        emit(description)
         return 0
-    for line in _lines(stats):
+    for line in _lines(description):
         say(line)
-    for preference in memory.preferences:
-        say(f"{preference.n_entries:6d} entries {preference.shard_bytes:8,d} bytes  {preference.text}")
+    for shard in description.shards:
+        say(f"{shard.n_entries:6d} entries {shard.n_bytes:8,d} bytes  {shard.preference}")
     return 0
 
 
-def _lines(stats: Stats) -> list[str]:
-    state = "stale since" if stats.stale else "valid until"
+def _lines(description: BundleDescription) -> list[str]:
+    state = "stale since" if description.stale else "valid until"
+    n_entries = sum(shard.n_entries for shard in description.shards)
     return [
-        f"audience  {stats.audience}",
-        f"version   {stats.version}, {state} {stats.expires:%Y-%m-%d}, signed by {', '.join(stats.signed_by)}",
-        f"encoder   {stats.encoder_id}",
-        f"llm       {stats.llm}",
-        f"size      {stats.bundle_bytes:,} bytes: {stats.n_entries} entries of {stats.n_chunks} chunks",
+        f"audience  {description.audience}",
+        f"version   {description.version}, {state} {description.expires:%Y-%m-%d}",
+        f"signed by {', '.join(description.signed_by)}",
+        f"encoder   {description.encoder_id}",
+        f"llm       {description.llm}",
+        f"size      {description.bundle_bytes:,} bytes, {n_entries} entries",
     ]

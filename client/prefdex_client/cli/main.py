@@ -16,6 +16,7 @@ from prefdex_shared.steering import Scoring
 from . import doctor, inspecting, querying
 
 _FAILED, _INTERRUPTED = 1, 130
+_TRUSTED, _ENCODER = "--trust root.json --audience u-4711", "--encoder encoder/"
 
 Run = Callable[[argparse.Namespace], int]
 
@@ -39,8 +40,11 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--version", action="version", version=f"prefdex {version('prefdex')}")
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
 
-    query = _command(commands, "query", "Ask questions.", querying.run, "me.pdx 'What should I cook tonight?'")
+    example = f"me.pdx 'What should I cook tonight?' {_TRUSTED} {_ENCODER}"
+    query = _command(commands, "query", "Ask questions.", querying.run, example)
     _bundle_arguments(query)
+    query.add_argument("--encoder", metavar="DIR", required=True, help="the encoder folder")
+    query.add_argument("--min-version", type=int, default=0, metavar="N", help="refuse an older version")
     query.add_argument("questions", nargs="+", metavar="QUESTION")
     query.add_argument("-k", type=int, default=5, help="chunks per question (default 5)")
     query.add_argument("--context", action="store_true", help="print the hits as text for an LLM's prompt")
@@ -52,7 +56,7 @@ def _parser() -> argparse.ArgumentParser:
     inspect = _command(commands, "inspect", "Show what a bundle holds.", inspecting.run, "me.pdx")
     _bundle_arguments(inspect)
 
-    check = _command(commands, "doctor", "Check this device: encoder, bundle, libraries.", doctor.run, "")
+    check = _command(commands, "doctor", "Check this device: encoder, bundle, libraries.", doctor.run, _ENCODER)
     check.add_argument("--encoder", metavar="DIR", help="the encoder folder to check")
     check.add_argument("--bundle", metavar="FILE", help="the bundle to check; needs --trust, --audience and --encoder")
     check.add_argument("--trust", metavar="FILE", help="the publisher's root.json")
@@ -63,13 +67,8 @@ def _parser() -> argparse.ArgumentParser:
 def _command(
     commands: argparse._SubParsersAction[argparse.ArgumentParser], name: str, text: str, run: Run, example: str
 ) -> argparse.ArgumentParser:
-    options = "--encoder encoder/ --trust root.json --audience u-4711"
-    parser = commands.add_parser(
-        name,
-        help=text,
-        description=text,
-        epilog=f"example: prefdex-client {name} {example} {options}".replace("  ", " "),
-    )
+    epilog = f"example: prefdex-client {name} {example}"
+    parser = commands.add_parser(name, help=text, description=text, epilog=epilog)
     parser.add_argument("--json", action="store_true", help="print one JSON object")
     parser.set_defaults(run=run)
     return parser
@@ -78,6 +77,4 @@ def _command(
 def _bundle_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("bundle", metavar="BUNDLE", help="a .pdx file")
     parser.add_argument("--trust", metavar="FILE", required=True, help="the publisher's root.json")
-    parser.add_argument("--encoder", metavar="DIR", required=True, help="the encoder folder")
     parser.add_argument("--audience", metavar="ID", required=True, help="whose bundle it must be")
-    parser.add_argument("--min-version", type=int, default=0, metavar="N", help="refuse an older version")

@@ -49,14 +49,16 @@ def test_context_and_knobs(arguments: list[str], capsys: pytest.CaptureFixture[s
 
 
 def test_inspect(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["inspect", *arguments]) == 0
+    bundle, *named = arguments
+    trusted = [*named[:2], *named[4:]]  # no encoder is needed
+    assert main(["inspect", bundle, *trusted]) == 0
     printed = capsys.readouterr().out
-    assert "5 entries of 4 chunks" in printed
+    assert "bytes, 5 entries" in printed
     assert "I like nothing that exists" in printed
-    assert main(["inspect", "--json", *arguments]) == 0
+    assert main(["inspect", "--json", bundle, *trusted]) == 0
     described = json.loads(capsys.readouterr().out)
-    assert described["stats"]["n_entries"] == 5
-    assert [each["n_entries"] for each in described["preferences"]] == [3, 2, 0]
+    assert [shard["n_entries"] for shard in described["shards"]] == [3, 2, 0]
+    assert described["shards"][1]["best_title"].startswith("Title of ")
 
 
 @pytest.mark.parametrize(
@@ -90,7 +92,7 @@ def test_wrong_arguments(capsys: pytest.CaptureFixture[str]) -> None:
 def test_help_shows_an_example(command: str, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
         main([command, "--help"])
-    assert f"example: prefdex-client {command} " in capsys.readouterr().out
+    assert f"example: prefdex-client {command} " in " ".join(capsys.readouterr().out.split())
 
 
 def test_doctor(arguments: list[str], minilm: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -1,4 +1,4 @@
-"""Reading and replacing the files that a device is given, with errors that a person understands."""
+"""Reading and replacing single files that a person named, with errors that a person understands."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import os
 import tempfile
 from pathlib import Path
 
-from prefdex_shared.errors import ConfigurationError, FormatError
+from .errors import ConfigurationError, FormatError
 
 
 def read(path: str | Path, what: str, max_bytes: int) -> bytes:

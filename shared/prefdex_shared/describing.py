@@ -1,15 +1,15 @@
-"""Describing a bundle without its encoder."""
+"""What a bundle holds, for a person who looks into it."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime
-from pathlib import Path
 
-from prefdex_shared import container
-from prefdex_shared import shard as shards
-from prefdex_shared import trust as trusts
-from prefdex_shared.errors import ConfigurationError
+from . import container
+from . import shard as shards
+from .trust import verify_whole
+
+_TITLE_CHARACTERS = 60
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,32 +56,24 @@ class BundleDescription:
     shards: tuple[ShardDescription, ...]
 
 
-def read_file(path: Path) -> bytes:
-    """Read a file that a user named.
+def describe(data: bytes, *, trust: bytes, audience: str) -> BundleDescription:
+    """Verify a bundle and describe it; no encoder is needed.
 
-    Raises:
-        ConfigurationError: It cannot be read.
-    """
-    try:
-        return path.read_bytes()
-    except OSError as error:
-        raise ConfigurationError(f"{path} cannot be read: {error.strerror or error}.") from error
-
-
-def describe(path: Path, *, trust: Path, audience: str) -> BundleDescription:
-    """Verify a bundle and describe it.
+    Args:
+        data: Bytes of a `.pdx`.
+        trust: The trust anchor: bytes of a `root.json`.
+        audience: Opaque id of the user.
 
     Raises:
         TrustError: It is not to be believed.
         FormatError: It is damaged.
-        ConfigurationError: A file is missing, or it is a patch.
+        ConfigurationError: It is a patch.
     """
-    data = read_file(path)
-    verified, manifest = trusts.verify_whole(container.decode(data), trust=read_file(trust), audience=audience)
+    verified, manifest = verify_whole(container.decode(data), trust=trust, audience=audience)
     descriptions = []
     for name in manifest.shard_names:
         shard = shards.decode(verified.files[name], name)
-        best = next((entry.title or entry.text[:60] for entry in shard.entries), "")
+        best = next((entry.title or entry.text[:_TITLE_CHARACTERS] for entry in shard.entries), "")
         descriptions.append(ShardDescription(shard.preference.text, len(shard.entries), verified.lengths[name], best))
     return BundleDescription(
         audience=audience,
