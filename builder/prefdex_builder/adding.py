@@ -89,7 +89,7 @@ def add_corpus(
     _check_settings(before, loaded.id, config.id)
     files, skipped = find(sources, exclude=workspace.root)
 
-    blocks = [files_table([file]) for file in files]
+    blocks = [files_table({number: file}) for number, file in enumerate(files)]
     tables = []
     with watch.stage("read", len(blocks)) as advance:
         for table in session.run(ReadStage(encoder, config), blocks):
@@ -119,7 +119,7 @@ def add_corpus(
 def _collect(tables: Sequence[pa.Table]) -> _Collected:
     """Take the records in the order of files and positions, whichever worker was first."""
     collected = _Collected()
-    whole = pa.concat_tables(tables).sort_by([("file", "ascending"), ("position", "ascending")])
+    whole = pa.concat_tables(tables).sort_by([("file_number", "ascending"), ("position", "ascending")])
     for batch in whole.to_batches():
         for row in batch.to_pylist():
             collected.add(row)

@@ -196,6 +196,20 @@ def test_faults_are_counted_and_named(place: Place) -> None:
     )
 
 
+def test_files_of_one_name_in_two_folders(place: Place) -> None:
+    for folder in ("y", "x"):
+        (place.folder / folder).mkdir()
+        rows = [{"id": f"{folder}{n}", "title": folder, "text": f"Text {n} of {folder}."} for n in range(3)]
+        rows.append({"id": "same", "title": folder, "text": f"The text of {folder}."})
+        (place.folder / folder / "a.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    added = place.add_files(str(place.folder / "y"), str(place.folder / "x"))
+    assert (added.documents, added.faults, added.examples) == (7, {"duplicate_id": 1}, ("a.jsonl:4 duplicate_id same",))
+    # The files stand in the order of their paths, whatever order they were named in.
+    texts = set(place.workspace.corpus.live(place.workspace.corpus.current()))
+    assert chunk_id("The text of x.") in texts
+    assert chunk_id("The text of y.") not in texts
+
+
 def test_equal_text_in_two_documents_is_one_chunk(place: Place) -> None:
     text = "People like tea for a reason that all documents share."
     place.add([{"id": f"d{n}", "title": f"Title {n}", "text": text} for n in (3, 1, 2)])

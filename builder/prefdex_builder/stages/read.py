@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -20,6 +21,7 @@ from ..corpus.readers import Reading
 
 READINGS = pa.schema(
     [
+        ("file_number", pa.int64()),
         ("file", pa.string()),
         ("position", pa.int64()),
         ("document_id", pa.string()),
@@ -32,16 +34,17 @@ READINGS = pa.schema(
 """A row per record; a record that is left out has no chunks, and a fault that says why."""
 
 
-def files_table(files: list[SourceFile]) -> pa.Table:
-    """Return files as the batch that `read_and_chunk` takes."""
-    return pa.table({"name": [file.name for file in files], "location": [file.location for file in files]})
+def files_table(files: Mapping[int, SourceFile]) -> pa.Table:
+    """Return files with their numbers as the batch that `read_and_chunk` takes."""
+    names, locations = ([getattr(file, field) for file in files.values()] for field in ("name", "location"))
+    return pa.table({"number": list(files), "name": names, "location": locations})
 
 
 def read_and_chunk(files: pa.Table, config: ChunkConfig, count_tokens: CountTokens) -> pa.Table:
     """Read files and cut their documents into chunks.
 
     Args:
-        files: Columns `name` and `location`.
+        files: Columns `number`, `name` and `location`.
         config: Sizes of chunks.
         count_tokens: The encoder's own count.
 
@@ -49,18 +52,17 @@ def read_and_chunk(files: pa.Table, config: ChunkConfig, count_tokens: CountToke
         A table of `READINGS`, in the order of the files and of the records in them.
     """
     rows = [
-        _row(name, reading, config, count_tokens)
-        for name, location in zip(files["name"].to_pylist(), files["location"].to_pylist(), strict=True)
-        for reading in read(SourceFile(name, location))
+        {"file_number": file["number"], "file": file["name"], **_row(reading, config, count_tokens)}
+        for file in files.to_pylist()
+        for reading in read(SourceFile(file["name"], file["location"]))
     ]
     return pa.Table.from_pylist(rows, schema=READINGS)
 
 
-def _row(file: str, reading: Reading, config: ChunkConfig, count_tokens: CountTokens) -> dict[str, object]:
+def _row(reading: Reading, config: ChunkConfig, count_tokens: CountTokens) -> dict[str, object]:
     document = reading.document
     fault_id = reading.faults[0].document_id if reading.faults else ""
     return {
-        "file": file,
         "position": reading.position,
         "document_id": document.id if document else fault_id,
         "title": document.title if document else "",

@@ -34,7 +34,7 @@ PAIRS = [
 def test_read_and_chunk(tmp_path: Path) -> None:
     rows = [{"id": "1", "title": "t", "text": "One sentence. " * 200}, {"id": "2", "text": None}]
     (tmp_path / "a.jsonl").write_text("\n".join(map(json.dumps, rows)))
-    files = files_table([SourceFile("a.jsonl", str(tmp_path / "a.jsonl"))])
+    files = files_table({0: SourceFile("a.jsonl", str(tmp_path / "a.jsonl"))})
     table = read_and_chunk(files, ChunkConfig(), ENCODER.count_tokens)
     assert table.equals(ReadStage("hashing:", ChunkConfig()).load()(files))
     first, second = table.to_pylist()
