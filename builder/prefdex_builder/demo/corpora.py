@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import hashlib
 import json
-import shutil
-import tempfile
 import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+
+from prefdex_shared.files import new_folder
 
 from .assets import WIKIBOOKS, WIKIPEDIA, fetch
 
@@ -79,15 +79,10 @@ def write_corpus(folder: Path, cache: Path, n_documents: int | None) -> int:
     if folder.exists():
         return sum(len(file.read_bytes().splitlines()) for file in folder.glob("*.jsonl"))
     documents = choose(wikipedia(cache), wikibooks(cache), n_documents)
-    folder.parent.mkdir(parents=True, exist_ok=True)
-    scratch = Path(tempfile.mkdtemp(prefix=f".{folder.name}.", dir=folder.parent))
-    try:
+    with new_folder(folder) as scratch:
         for number in range(N_FILES):
             lines = [json.dumps(document, ensure_ascii=False) + "\n" for document in documents[number::N_FILES]]
             (scratch / f"part-{number}.jsonl").write_text("".join(lines), encoding="utf-8")
-        scratch.rename(folder)
-    finally:
-        shutil.rmtree(scratch, ignore_errors=True)
     return len(documents)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 import tempfile
 from dataclasses import dataclass
@@ -13,6 +12,7 @@ import numpy as np
 from prefdex_shared.encoder import EncoderSpec, GoldenSentence, OnnxEncoder
 from prefdex_shared.encoder.folder import MODEL_FILE, SPEC_FILE, TOKENIZER_FILE, hash_file
 from prefdex_shared.errors import ConfigurationError
+from prefdex_shared.files import new_folder
 
 from . import onnx_files
 from .sentences import GOLDEN, PARITY
@@ -83,16 +83,8 @@ def export(source: Source, destination: Path, *, precision: str = "int8") -> Exp
         raise ConfigurationError(f"The precision is {' or '.join(PRECISIONS)}, not {precision!r}.")
     if destination.exists() and (not destination.is_dir() or any(destination.iterdir())):
         raise ConfigurationError(f"{destination} exists and is not an empty folder.", hint="Choose another folder.")
-    destination.parent.mkdir(parents=True, exist_ok=True)
-    scratch = Path(tempfile.mkdtemp(prefix=f".{destination.name}.", dir=destination.parent))
-    try:
-        folder = scratch / "encoder"
-        folder.mkdir()
-        report = _write(source, source.files(scratch), folder, precision)
-        os.replace(folder, destination)  # noqa: PTH105 - replaces an empty folder, which Path.rename does too, but says so
-    finally:
-        shutil.rmtree(scratch, ignore_errors=True)
-    return report
+    with tempfile.TemporaryDirectory() as scratch, new_folder(destination) as folder:
+        return _write(source, source.files(Path(scratch)), folder, precision)
 
 
 def _write(source: Source, files: ModelFiles, folder: Path, precision: str) -> ExportReport:

@@ -9,8 +9,6 @@ root.json      public; the one trust anchor of every device
 from __future__ import annotations
 
 import os
-import shutil
-import tempfile
 from dataclasses import dataclass
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
@@ -19,6 +17,7 @@ from securesystemslib.signer import CryptoSigner
 from tuf.api.metadata import Metadata, Root
 
 from prefdex_shared.errors import ConfigurationError
+from prefdex_shared.files import new_folder
 from prefdex_shared.trust import canonical_bytes
 
 ROOT_FILE = "root.json"
@@ -70,18 +69,11 @@ def init_keys(folder: Path, *, valid_days: int = ROOT_VALID_DAYS) -> KeySet:
         raise ConfigurationError(f"{folder} exists already; keys are never overwritten.", hint="Choose another folder.")
     if valid_days < 1:
         raise ConfigurationError(f"Root metadata must be valid for at least 1 day, not {valid_days}.")
-    scratch = None
     try:
-        folder.parent.mkdir(parents=True, exist_ok=True)
-        scratch = Path(tempfile.mkdtemp(prefix=f".{folder.name}.", dir=folder.parent))
-        scratch.chmod(_OWNER_ONLY_FOLDER)
-        _write_keys(scratch, valid_days)
-        scratch.rename(folder)
+        with new_folder(folder, mode=_OWNER_ONLY_FOLDER) as scratch:
+            _write_keys(scratch, valid_days)
     except OSError as error:
         raise ConfigurationError(f"Keys cannot be written to {folder}: {error.strerror or error}.") from error
-    finally:
-        if scratch is not None:
-            shutil.rmtree(scratch, ignore_errors=True)
     return KeySet(folder)
 
 
