@@ -14,6 +14,8 @@ def main() -> None:
         if package.startswith("prefdex"):
             raise
         sys.exit(f"error: The package {package!r} is not installed.\n  try: pip install 'prefdex[builder]'")
+    except KeyboardInterrupt:  # the imports take a second or two
+        sys.exit(130)
     run()
 
 

@@ -1,0 +1,36 @@
+"""Benchmarks run, and what they promise that does not depend on time holds."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+pytestmark = pytest.mark.slow
+
+BENCHMARKS = Path(__file__).resolve().parents[2] / "benchmarks"
+
+
+def _run(name: str) -> dict:
+    command = [sys.executable, str(BENCHMARKS / f"{name}.py"), "--json"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+def test_bundle_size() -> None:
+    result = _run("bundle_size")
+    assert result["ratio_vs_reference"] <= 0.40
+    assert result["ratio_vs_reference_extractive"] <= 0.40
+    assert result["recall_at_5_vs_float32"] >= 0.99
+    assert sum(result["parts"].values()) == pytest.approx(1, abs=1e-3)
+    assert result["environment"]["cores"] > 0
+
+
+def test_retrieval_latency() -> None:
+    result = _run("retrieval_latency")
+    assert result["questions"] >= 60
+    assert set(result["p50_ms"]) == {"ours", "reference", "bare encoder"}
+    # Twelve encodings against one: no machine is so noisy.
+    assert result["ratio_vs_reference"] > 2
