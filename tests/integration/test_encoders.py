@@ -2,6 +2,7 @@
 
 import json
 import shutil
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -45,6 +46,13 @@ def test_a_text_has_one_vector_in_any_company(encoder: OnnxEncoder) -> None:
         np.testing.assert_array_equal(encoder.encode([TEXTS[row] for row in order]), together[order])
     for row, text in enumerate(TEXTS):
         np.testing.assert_array_equal(encoder.encode([text])[0], together[row])
+
+
+def test_many_threads_get_the_same_vectors(encoder: OnnxEncoder) -> None:
+    expected = encoder.encode(TEXTS)
+    with ThreadPoolExecutor(16) as pool:
+        for row, vectors in enumerate(pool.map(lambda text: encoder.encode([text]), TEXTS * 10)):
+            np.testing.assert_array_equal(vectors[0], expected[row % len(TEXTS)])
 
 
 def test_long_texts_are_cut_at_the_encoders_limit(encoder: OnnxEncoder) -> None:
