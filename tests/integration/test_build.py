@@ -234,6 +234,22 @@ def test_other_settings_need_another_workspace(place: Place) -> None:
         place.add(_documents(10), chunking=ChunkConfig(target_words=50))
 
 
+@pytest.mark.llm
+def test_a_language_model_judges_and_writes(place: Place, smollm: Path) -> None:
+    """Plumbing only: this model decides at chance, and may cut an answer off."""
+    place.add(_documents(20))
+    llm = LLMConfig(f"llamacpp:{smollm}", context_tokens=2_048)
+    config = BuildConfig(FilterConfig(tau=0.15, max_candidates=3), llm, max_failed_share=1.0)
+    report = place.build({"u-1": PREFERENCES[:2]}, config)
+    assert report.llm.startswith(f"llamacpp:{smollm.name}@")
+    assert report.candidates == 6
+    assert report.llm_calls == 6 + report.kept
+    judge_failures = sum(count for reason, count in report.failed.items() if reason.startswith("judge"))
+    assert report.kept + report.discarded + judge_failures == 6
+    assert report.kept + report.discarded > 0
+    assert place.memory(report).stats().llm == report.llm
+
+
 class TestFailures:
     def _config(self, smollm: Path, max_failed_share: float) -> BuildConfig:
         # No prompt fits a context this short: every pair fails, for a reason that has a name.
