@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import BinaryIO, Literal, get_args
+from typing import BinaryIO, Literal
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -34,8 +34,6 @@ FaultKind = Literal[
 
 NOTES: frozenset[FaultKind] = frozenset({"missing_id", "missing_title", "title_cut", "source_cut"})
 """Faults of documents that are used all the same."""
-
-FAULT_KINDS: tuple[FaultKind, ...] = get_args(FaultKind)
 
 MAX_LINE_BYTES = 32 << 20
 
