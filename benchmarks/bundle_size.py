@@ -17,10 +17,11 @@ from prefdex_builder.demo.personas import Persona, read_personas
 from prefdex_builder.demo.run import FILTERING
 from prefdex_shared import container, wire
 from prefdex_shared import shard as shards
+from prefdex_shared.codes import dequantize, quantize
 from prefdex_shared.extractive import ExtractiveLLM
 from prefdex_shared.records import Chunk, Entry, Failure, Pair, Preference
 from prefdex_shared.shard import Shard
-from prefdex_shared.vectors import Float32, dequantize, quantize
+from prefdex_shared.vectors import Float32
 from prefdex_shared.writing import write
 from reference import ReferenceMemory
 

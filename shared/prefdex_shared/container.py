@@ -16,7 +16,7 @@ from .errors import FormatError
 from .shard import MAX_SHARD_BYTES
 
 FORMAT = 1
-MAX_CONTAINER_BYTES = 32 << 20
+MAX_CONTAINER_BYTES = 8 << 20
 MAX_ROOTS = 64
 MAX_METADATA_BYTES = 512 << 10
 MAX_FILES = 1_001

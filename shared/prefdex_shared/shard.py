@@ -8,9 +8,9 @@ and of the chunks follow from their texts. Encoding is a pure function, so equal
 Layout, a msgpack map:
 
     format   1
-    codec    "deflate": how body and codes are compressed
-    body     a msgpack map of the preference's text, the encoder, the scales and the entries by column
-    codes    int8, (1 + n, dim), row by row: the preference, then each entry's instruction
+    codec    "brotli": how body and codes are compressed
+    body     a msgpack map of the preference's text, the encoder, the codes' step and the entries by column
+    codes    int8, (1 + n, dim), row by row: the preference, then each entry's instruction (module `codes`)
 """
 
 from __future__ import annotations
@@ -20,16 +20,17 @@ from dataclasses import dataclass
 import numpy as np
 
 from . import wire
+from .codes import dequantize, from_bytes, quantize, to_bytes
 from .errors import ConfigurationError, FormatError
 from .ids import EncoderId
 from .records import Entry, Preference
-from .vectors import Float32, Int8, dequantize, quantize
+from .vectors import Float32, Int8
 
 FORMAT = 1
-CODEC = "deflate"
+CODEC = "brotli"
 
-MAX_SHARD_BYTES = 8 << 20
-MAX_BODY_BYTES = 16 << 20
+MAX_SHARD_BYTES = 4 << 20
+MAX_BODY_BYTES = 8 << 20
 MAX_ENTRIES = 16_384
 MAX_DIM = 8192
 MAX_PREFERENCE_CHARACTERS = 4_000
@@ -47,8 +48,8 @@ _COLUMNS = {
     "sources": MAX_SOURCE_CHARACTERS,
     "instructions": MAX_INSTRUCTION_CHARACTERS,
 }
-_SCALE_TYPE = "<f4"
-_BODY = ("preference", "encoder", "dim", "scales", *_COLUMNS, "confidences", "similarities")
+_MAX_STEP = 1.0
+_BODY = ("preference", "encoder", "dim", "step", *_COLUMNS, "confidences", "similarities")
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,14 +61,14 @@ class Shard:
         encoder_id: The encoder of all its vectors.
         entries: Best first.
         codes: int8, (1 + n, dim): the preference, then each entry's instruction.
-        scales: float32, (1 + n,): a vector is about its codes times its scale.
+        step: A vector is about its codes times the step, a 32-bit float.
     """
 
     preference: Preference
     encoder_id: EncoderId
     entries: tuple[Entry, ...]
     codes: Int8
-    scales: Float32
+    step: float
 
     @property
     def dim(self) -> int:
@@ -77,13 +78,13 @@ class Shard:
     @property
     def preference_vector(self) -> Float32:
         """float32, (dim,), about L2-normalized."""
-        vector: Float32 = dequantize(self.codes[:1], self.scales[:1])[0]
+        vector: Float32 = dequantize(self.codes[:1], self.step)[0]
         return vector
 
     @property
     def vectors(self) -> Float32:
         """The instructions: float32, (n, dim), about L2-normalized rows."""
-        return dequantize(self.codes[1:], self.scales[1:])
+        return dequantize(self.codes[1:], self.step)
 
 
 def pack(
@@ -102,8 +103,8 @@ def pack(
     """
     entries = [_rounded(entry) for entry in entries]
     order = sorted(range(len(entries)), key=lambda index: _rank(entries[index]))
-    codes, scales = quantize(np.vstack([preference_vector[None], vectors[order]]))
-    return Shard(preference, encoder_id, tuple(entries[index] for index in order), codes, scales)
+    codes, step = quantize(np.vstack([preference_vector[None], vectors[order]]))
+    return Shard(preference, encoder_id, tuple(entries[index] for index in order), codes, step)
 
 
 def encode(shard: Shard) -> bytes:
@@ -117,7 +118,7 @@ def encode(shard: Shard) -> bytes:
             "preference": shard.preference.text,
             "encoder": bytes.fromhex(shard.encoder_id),
             "dim": shard.dim,
-            "scales": shard.scales.astype(_SCALE_TYPE).tobytes(),
+            "step": shard.step,
             "texts": [entry.text for entry in shard.entries],
             "titles": [entry.title for entry in shard.entries],
             "sources": [entry.source for entry in shard.entries],
@@ -126,8 +127,8 @@ def encode(shard: Shard) -> bytes:
             "similarities": [round(entry.similarity * _SIMILARITY_STEPS) for entry in shard.entries],
         }
     )
-    codes = wire.deflate(shard.codes.tobytes())
-    data = wire.pack({"format": FORMAT, "codec": CODEC, "body": wire.deflate(body), "codes": codes})
+    codes = wire.compress(to_bytes(shard.codes))
+    data = wire.pack({"format": FORMAT, "codec": CODEC, "body": wire.compress(body), "codes": codes})
     try:
         decode(data, "shard")
     except FormatError as error:
@@ -154,14 +155,15 @@ def decode(data: bytes, where: str) -> Shard:
     outer = wire.Fields(outer_value, where, ("format", "codec", "body", "codes"))
     if outer.text("codec", 40) != CODEC:
         raise FormatError(f"{where}: its codec is not {CODEC!r}.")
-    raw_body = wire.inflate(outer.data("body", MAX_SHARD_BYTES), where, MAX_BODY_BYTES)
+    raw_body = wire.decompress(outer.data("body", MAX_SHARD_BYTES), where, MAX_BODY_BYTES)
     body = wire.Fields(wire.unpack(raw_body, where, MAX_BODY_BYTES), where, _BODY)
     entries = _entries(body)
     dim = body.integer("dim", 1, MAX_DIM)
     n_vectors = 1 + len(entries)
-    codes = _codes(outer.data("codes", MAX_SHARD_BYTES), where, n_vectors, dim)
+    raw_codes = wire.decompress(outer.data("codes", MAX_SHARD_BYTES), where, n_vectors * dim)
+    codes = from_bytes(raw_codes, n_vectors, dim, where)
     encoder_id = EncoderId(body.data("encoder", _ENCODER_BYTES).hex())
-    return Shard(_preference(body), encoder_id, entries, codes, _scales(body, n_vectors))
+    return Shard(_preference(body), encoder_id, entries, codes, _step(body))
 
 
 def _preference(body: wire.Fields) -> Preference:
@@ -190,21 +192,11 @@ def _entries(body: wire.Fields) -> tuple[Entry, ...]:
     return entries
 
 
-def _codes(data: bytes, where: str, n_rows: int, dim: int) -> Int8:
-    raw = wire.inflate(data, where, n_rows * dim)
-    if len(raw) != n_rows * dim:
-        raise FormatError(f"{where}: {len(raw)} bytes of codes where {n_rows} x {dim} are due.")
-    return np.frombuffer(raw, dtype=np.int8).reshape(n_rows, dim)
-
-
-def _scales(body: wire.Fields, n_vectors: int) -> Float32:
-    data = body.data("scales", 4 * n_vectors)
-    if len(data) != 4 * n_vectors:
-        raise FormatError(f"{body.where}: {len(data)} bytes of scales where {4 * n_vectors} are due.")
-    scales = np.frombuffer(data, dtype=_SCALE_TYPE).astype(np.float32)
-    if not np.all((scales > 0) & np.isfinite(scales)):
-        raise FormatError(f"{body.where}: a scale is not a positive, finite number.")
-    return scales
+def _step(body: wire.Fields) -> float:
+    step = body.number("step", 0.0, _MAX_STEP)
+    if not step > 0 or step != float(np.float32(step)):
+        raise FormatError(f"{body.where}: 'step' is not a positive 32-bit float.")
+    return step
 
 
 def _rounded(entry: Entry) -> Entry:

@@ -1,4 +1,4 @@
-"""Arithmetic on embeddings: the canonical similarity, and the int8 codes of a shard.
+"""Arithmetic on embeddings: unit length, and the canonical similarity.
 
 Stored vectors are float16. A product of two of them is a multiple of 2**-48, and a sum of a few thousand such products
 below 32 fits the 53 bits of a float64: the dot product is exact, so it is the same in any order of summation, on any
@@ -17,8 +17,6 @@ Int8 = npt.NDArray[np.int8]
 
 SIMILARITY_DIGITS = 4
 """Similarities are rounded to this many decimal digits."""
-
-_INT8_MAX = 127
 
 
 def normalize(vectors: npt.ArrayLike) -> Float32:
@@ -58,37 +56,3 @@ def similarities(stored: Float16, other: Float16) -> Float64:
     # Rounding to float16 can make a vector slightly longer than 1.
     rounded: Float64 = np.clip(np.round(products, SIMILARITY_DIGITS), -1.0, 1.0)
     return rounded
-
-
-def quantize(vectors: Float32) -> tuple[Int8, Float32]:
-    """Round each vector to int8 codes with a symmetric scale of its own.
-
-    The scale is the vector's largest magnitude over 127, so no component saturates, whatever the norm of the input. One
-    scale for a whole shard would compress 6 % better, and would cost half a point of recall (ADR 0002).
-
-    Args:
-        vectors: float32, (n, dim), finite.
-
-    Returns:
-        codes: int8, (n, dim), in [-127, 127].
-        scales: float32, (n,), > 0, such that vectors ~ codes * scales.
-    """
-    largest = np.abs(vectors).max(axis=1, initial=0.0)
-    scales = (largest / np.float32(_INT8_MAX)).astype(np.float32)
-    scales[scales == 0] = 1.0
-    codes: Float64 = np.rint(vectors.astype(np.float64) / scales[:, None].astype(np.float64))
-    return np.clip(codes, -_INT8_MAX, _INT8_MAX).astype(np.int8), scales
-
-
-def dequantize(codes: Int8, scales: Float32) -> Float32:
-    """Return the vectors that codes stand for.
-
-    Args:
-        codes: int8, (n, dim).
-        scales: float32, (n,).
-
-    Returns:
-        float32, (n, dim).
-    """
-    vectors: Float32 = codes.astype(np.float32) * scales[:, None]
-    return vectors

@@ -7,16 +7,19 @@ value has exactly one encoding, and no byte can be changed without changing what
 
 from __future__ import annotations
 
-import zlib
 from collections.abc import Callable, Iterable
 from typing import TypeVar
 
+import brotli
 import msgpack
 
 from .errors import FormatError, NewerFormatError
 
 T = TypeVar("T")
 Text = TypeVar("Text", str, bytes)
+
+_WINDOW_BITS = 20
+"""A reader needs a window of 1 MiB at most, however large the data."""
 
 
 def pack(value: object) -> bytes:
@@ -150,27 +153,28 @@ def check_format(value: object, where: str, known: int) -> None:
         )
 
 
-def deflate(data: bytes) -> bytes:
-    """Compress as a raw DEFLATE stream (RFC 1951)."""
-    compressor = zlib.compressobj(9, zlib.DEFLATED, -zlib.MAX_WBITS, 9)
-    return compressor.compress(data) + compressor.flush()
+def compress(data: bytes) -> bytes:
+    """Compress as one brotli stream (RFC 7932)."""
+    compressed: bytes = brotli.compress(data, quality=11, lgwin=_WINDOW_BITS)
+    return compressed
 
 
-def inflate(data: bytes, where: str, max_bytes: int) -> bytes:
-    """Decompress a raw DEFLATE stream.
+def decompress(data: bytes, where: str, max_bytes: int) -> bytes:
+    """Decompress a brotli stream.
 
     Raises:
         FormatError: Not one whole stream, or larger than `max_bytes` once decompressed.
     """
-    decompressor = zlib.decompressobj(-zlib.MAX_WBITS)
+    decompressor = brotli.Decompressor()
     try:
-        raw = decompressor.decompress(data, max_bytes + 1)
-    except zlib.error:
-        raise FormatError(f"{where}: the compressed data are damaged.") from None
+        # The library may give somewhat more than the limit, and stops there.
+        raw: bytes = decompressor.process(data, output_buffer_limit=max_bytes + 1)
+    except brotli.error:
+        raise FormatError(f"{where}: the compressed data are damaged, or followed by something else.") from None
     if len(raw) > max_bytes:
         raise FormatError(f"{where}: more than the {max_bytes} bytes allowed once decompressed.")
-    if not decompressor.eof or decompressor.unused_data:
-        raise FormatError(f"{where}: the compressed data are cut off or followed by something else.")
+    if not decompressor.is_finished():
+        raise FormatError(f"{where}: the compressed data are cut off.")
     return raw
 
 

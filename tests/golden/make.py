@@ -53,7 +53,7 @@ def _decoded(data: bytes) -> dict[str, object]:
                     for held_entry in each.entries
                 ],
                 "codes": each.codes.tolist(),
-                "scales": [float(scale) for scale in each.scales],
+                "step": each.step,
             }
             for each in shards
         ],

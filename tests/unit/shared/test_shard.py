@@ -72,8 +72,8 @@ def _outer(**changes: object) -> bytes:
 
 def _body(**changes: object) -> bytes:
     outer = wire.unpack(GOOD, "shard", 1 << 20)
-    body = wire.unpack(wire.inflate(outer["body"], "shard", 1 << 20), "shard", 1 << 20)  # type: ignore[index]
-    return _outer(body=wire.deflate(wire.pack(body | changes)))  # type: ignore[operator]
+    body = wire.unpack(wire.decompress(outer["body"], "shard", 1 << 20), "shard", 1 << 20)  # type: ignore[index]
+    return _outer(body=wire.compress(wire.pack(body | changes)))  # type: ignore[operator]
 
 
 @pytest.mark.parametrize(
@@ -81,16 +81,18 @@ def _body(**changes: object) -> bytes:
     [
         (_outer(codec="lzma"), "codec"),
         (_outer(extra=1), "unknown field 'extra'"),
-        (_outer(codes=wire.deflate(bytes(10))), "10 bytes of codes"),
-        (_outer(codes=wire.deflate(bytes(10_000_000))), "bytes allowed once decompressed"),
+        (_outer(codes=wire.compress(bytes(10))), "10 bytes of codes"),
+        (_outer(codes=wire.compress(bytes(10_000_000))), "bytes allowed once decompressed"),
         (_outer(body=b"\x00"), "compressed data"),
         (_body(dim=0), "'dim'"),
         (_body(encoder=bytes(21)), "'encoder'"),
         (_body(preference="  I like   trains"), "normal form"),
         (_body(preference=""), "empty"),
-        (_body(scales=bytes(16)), "positive, finite"),
-        (_body(scales=np.full(4, np.nan, "<f4").tobytes()), "positive, finite"),
-        (_body(scales=bytes(3)), "3 bytes of scales"),
+        (_body(step=0.0), "positive 32-bit float"),
+        (_body(step=-0.1), "'step'"),
+        (_body(step=float("nan")), "'step'"),
+        (_body(step=0.1), "positive 32-bit float"),
+        (_body(step=1e-300), "positive 32-bit float"),
         (_body(confidences=[1, 2]), "differ in length"),
         (_body(confidences=[1, 2, 1001]), r"confidences\[2\]"),
         (_body(similarities=[0, 0, -10_001]), r"similarities\[2\]"),
