@@ -6,6 +6,7 @@ Recall is the share of the float32 top 5 that the int8 codes find, over the same
 
 from __future__ import annotations
 
+import json
 import statistics
 from collections.abc import Sequence
 
@@ -20,7 +21,8 @@ from prefdex_shared import shard as shards
 from prefdex_shared.codes import dequantize, quantize
 from prefdex_shared.extractive import ExtractiveLLM
 from prefdex_shared.records import Chunk, Entry, Failure, Pair, Preference
-from prefdex_shared.shard import Shard
+from prefdex_shared.shard import MAX_BODY_BYTES, MAX_SHARD_BYTES, Shard
+from prefdex_shared.trust import MANIFEST_FILE
 from prefdex_shared.vectors import Float32
 from prefdex_shared.writing import write
 from reference import ReferenceMemory
@@ -30,6 +32,7 @@ N_PERSONAS = {"default": 12, "full": 1_000}
 N_EXTRACTIVE = {"default": 2, "full": 20}
 _K = 5
 _REASON_WORDS = 15
+_OUTER = ("format", "codec", "body", "codes")
 
 Held = list[tuple[Preference, list[Entry]]]
 
@@ -68,27 +71,38 @@ def main() -> None:
     report(title, ("what", "bytes", "of the reference"), rows, result, as_json=options.json)
 
 
-_PARTS = ("vectors", "texts and instructions", "metadata and signatures")
+_PARTS = ("vectors", "texts", "instructions", "metadata", "signatures")
 
 
 def _measure(persona: Persona, held: Held) -> dict[str, float]:
     packed = make_shards(held)
     data = bundle(persona, packed)
-    files = container.decode(data).files
-    # Sizes within a shard: the compressed codes, and all the rest.
-    outers = [wire.unpack(content, name, 1 << 30) for name, content in files.items() if name != "manifest"]
-    vectors = sum(len(outer["codes"]) for outer in outers)  # type: ignore[index]
-    bodies = sum(len(outer["body"]) for outer in outers)  # type: ignore[index]
     reference = _reference(held, packed)
     return {
         "bundle": len(data),
         "reference": reference.n_bytes,
-        "vectors": vectors,
-        "texts and instructions": bodies,
-        "metadata and signatures": len(data) - vectors - bodies,
         "entries": sum(len(each) for _, each in held),
         "recall": _bundle_recall(persona, packed),
+        **_parts(data),
     }
+
+
+def _parts(data: bytes) -> dict[str, float]:
+    """Split a bundle: instructions are what a shard's text shrinks by without them."""
+    held = container.decode(data)
+    sums = dict.fromkeys(_PARTS, 0)
+    for name in set(held.files) - {MANIFEST_FILE}:
+        outer = wire.Fields(wire.unpack(held.files[name], name, MAX_SHARD_BYTES), name, _OUTER)
+        compressed = outer.data("body", MAX_SHARD_BYTES)
+        body = wire.unpack(wire.decompress(compressed, name, MAX_BODY_BYTES), name, MAX_BODY_BYTES)
+        texts = len(wire.compress(wire.pack(body | {"instructions": []})))  # type: ignore[operator]
+        sums["vectors"] += len(outer.data("codes", MAX_SHARD_BYTES))
+        sums["texts"] += texts
+        sums["instructions"] += len(compressed) - texts
+    signed = [json.loads(each) for each in (held.targets, *held.roots)]
+    sums["signatures"] = sum(len(json.dumps(each["signatures"], separators=(",", ":"))) for each in signed)
+    sums["metadata"] = len(data) - sum(sums.values())
+    return {name: float(number) for name, number in sums.items()}
 
 
 def _reference(held: Held, packed: Sequence[Shard]) -> ReferenceMemory:

@@ -10,6 +10,8 @@ from prefdex_shared.steering import Scoring
 
 from .engines import LLMConfig
 
+MAX_VALID_DAYS = 36_500
+
 
 @dataclass(frozen=True, slots=True)
 class BuildConfig:
@@ -20,6 +22,7 @@ class BuildConfig:
         llm: The engine that judges and writes.
         scoring: Defaults of steering, for the device.
         valid_days: Days until a bundle expires.
+        max_bundle_bytes: A `.pdx` file never has more; None for no bound but the format's.
         max_failed_share: Above this share of failed pairs the build ends without a bundle.
     """
 
@@ -27,10 +30,13 @@ class BuildConfig:
     llm: LLMConfig = field(default_factory=LLMConfig)
     scoring: Scoring = field(default_factory=Scoring)
     valid_days: int = 365
+    max_bundle_bytes: int | None = None
     max_failed_share: float = 0.05
 
     def __post_init__(self) -> None:
         if not 0 <= self.max_failed_share <= 1:
             raise ConfigurationError("max_failed_share is a share between 0 and 1.")
-        if self.valid_days < 1:
-            raise ConfigurationError("A bundle must be valid for at least 1 day.")
+        if self.max_bundle_bytes is not None and self.max_bundle_bytes < 1:
+            raise ConfigurationError("max_bundle_bytes is a number of bytes, at least 1.")
+        if not 1 <= self.valid_days <= MAX_VALID_DAYS:
+            raise ConfigurationError(f"A bundle is valid for 1 to {MAX_VALID_DAYS} days.")

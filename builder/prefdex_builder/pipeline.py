@@ -1,4 +1,4 @@
-"""`build`: filter -> judge -> write -> pack -> sign, for all users at once (paper, figure 2).
+"""`build`: filter -> judge -> write -> pack -> trim -> sign, for all users at once (paper, figure 2).
 
 Work is done per distinct preference, never per user, and only where the workspace lacks the result. What is finished
 is stored at once, so that a build that was killed goes on where it was.
@@ -6,7 +6,7 @@ is stored at once, so that a build that was killed goes on where it was.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import pyarrow as pa
 
@@ -15,19 +15,19 @@ from prefdex_shared.errors import BuildError
 from prefdex_shared.filtering import Candidate
 from prefdex_shared.ids import PreferenceId, ShardKey
 from prefdex_shared.judging import judge_id
-from prefdex_shared.manifest import Manifest
 from prefdex_shared.records import Chunk, Pair, Preference
 from prefdex_shared.vectors import store
 from prefdex_shared.writing import writer_id
 
+from .bundling import Bundler
 from .cluster import Session
 from .config import BuildConfig
 from .engines import open_llm
 from .preferences import User
 from .progress import Progress, Stopwatch
-from .report import BuildReport, PreferenceReport, UserReport
+from .report import BuildReport
 from .signing import BundleSigner
-from .stages import FilterStage, PackStage, VerifyStage
+from .stages import FilterStage, PackStage, TrimStage, VerifyStage
 from .stages.filter import merge_tables
 from .stages.pack import entries_table
 from .stages.verify import Answers, Outcome, outcomes_of, pairs_table
@@ -70,10 +70,13 @@ def build(
     missing = [preference for preference in preferences if not _is_whole(workspace.shards.find(keys[preference.id]))]
     tally = run.make(missing, keys)
     records = {preference.id: _record(workspace, keys[preference.id]) for preference in preferences}
+    bundler = Bundler(workspace, signer, run.encoder.id, run.llm_name, run.config)
+    held = [(user, [records[preference.id] for preference in user.preferences]) for user in users]
+    run.trim({record.sha256 for user, own in held if bundler.needs_trimming(user, own) for record in own})
     with run.watch.stage("sign", len(users)) as advance:
         reports = []
-        for user in users:
-            reports.append(run.sign(user, records, signer))
+        for user, own in held:
+            reports.append(bundler.give(user, own))
             advance(1)
     return BuildReport(
         llm=run.llm_name,
@@ -186,6 +189,16 @@ class _Run:
                 advance(len(table))
         return outcomes
 
+    def trim(self, wanted: Iterable[str]) -> None:
+        """Make the rungs of whole shards, by hash, where they are not there."""
+        missing = sorted(sha256 for sha256 in wanted if self.workspace.shards.ladder(sha256) is None)
+        if not missing:
+            return
+        batches = [pa.table({"sha256": [sha256]}) for sha256 in missing]
+        with self.watch.stage("trim", len(batches)) as advance:
+            for table in self.session.run(TrimStage(self.workspace.shards), batches):
+                advance(len(table))
+
     def _check_failures(self, tally: Tally) -> None:
         n_failed = tally.failed.total()
         if n_failed > self.config.max_failed_share * tally.candidates:
@@ -206,24 +219,6 @@ class _Run:
                     record = tallies[preference].record(row["sha256"], row["n_bytes"])
                     self.workspace.shards.record(keys[preference.id], record)
                     advance(1)
-
-    def sign(self, user: User, records: Mapping[PreferenceId, ShardRecord], signer: BundleSigner) -> UserReport:
-        """Give a user a bundle: a new version only if anything changed."""
-        own = [records[preference.id] for preference in user.preferences]
-        shards = [self.workspace.shards.get(record.sha256) for record in own]
-        manifest = Manifest(user.id, self.encoder.id, self.llm_name, self.config.scoring, len(shards))
-        version, data = self.workspace.users.latest(user.id) or (0, b"")
-        is_new = not (data and signer.is_current(data, manifest, shards))
-        if is_new:
-            version += 1
-            data = signer.sign(manifest, shards, version=version, valid_days=self.config.valid_days)
-            self.workspace.users.put(user.id, version, data)
-        reports = tuple(
-            PreferenceReport(preference.text, record.n_candidates, record.n_entries, record.n_failed, record.n_bytes)
-            for preference, record in zip(user.preferences, own, strict=True)
-        )
-        path = str(self.workspace.users.path(user.id, version))
-        return UserReport(user.id, version, is_new, path, len(data), reports)
 
 
 def _is_whole(record: ShardRecord | None) -> bool:

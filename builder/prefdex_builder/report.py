@@ -44,13 +44,15 @@ class PreferenceReport:
         preference: Its text.
         candidates: Pairs that passed the coarse filter.
         entries: Pairs kept, with an instruction.
+        left_out: Entries that the byte budget left out of this user's bundle.
         failed: Pairs that failed.
-        shard_bytes: Size of its shard.
+        shard_bytes: Size of its shard in this user's bundle.
     """
 
     preference: str
     candidates: int
     entries: int
+    left_out: int
     failed: int
     shard_bytes: int
 

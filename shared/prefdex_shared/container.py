@@ -69,6 +69,11 @@ def decode(data: bytes) -> Container:
     return container
 
 
+def frame_bytes(n_bytes: int) -> int:
+    """Return the bytes that stand before a value of so many bytes, in a container's map of files (msgpack's bin)."""
+    return 2 if n_bytes < 1 << 8 else 3 if n_bytes < 1 << 16 else 5
+
+
 def _files(value: object) -> dict[str, bytes]:
     if not isinstance(value, dict) or len(value) > MAX_FILES:
         raise FormatError(f"container: 'files' is not a map of at most {MAX_FILES} files.")

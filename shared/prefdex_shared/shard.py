@@ -15,11 +15,11 @@ Layout, a msgpack map:
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from . import wire
+from . import ranking, wire
 from .codes import dequantize, from_bytes, quantize, to_bytes
 from .errors import ConfigurationError, FormatError
 from .ids import EncoderId
@@ -70,6 +70,10 @@ class Shard:
     codes: Int8
     step: float
 
+    def first(self, n: int) -> Shard:
+        """Return the shard with the n best entries only."""
+        return replace(self, entries=self.entries[:n], codes=self.codes[: 1 + n])
+
     @property
     def dim(self) -> int:
         """Components of a vector."""
@@ -90,9 +94,7 @@ class Shard:
 def pack(
     preference: Preference, encoder_id: EncoderId, entries: list[Entry], preference_vector: Float32, vectors: Float32
 ) -> Shard:
-    """Order entries best first, round their numbers as they are stored, and quantize the vectors.
-
-    The best entry has the highest product of confidence and similarity; ties go by similarity, then by chunk id.
+    """Round numbers as they are stored, quantize the vectors, and order the entries best first (module `ranking`).
 
     Args:
         preference: The preference.
@@ -102,9 +104,10 @@ def pack(
         vectors: float32, (n, dim), L2-normalized: the embeddings of the instructions.
     """
     entries = [_rounded(entry) for entry in entries]
-    order = sorted(range(len(entries)), key=lambda index: _rank(entries[index]))
-    codes, step = quantize(np.vstack([preference_vector[None], vectors[order]]))
-    return Shard(preference, encoder_id, tuple(entries[index] for index in order), codes, step)
+    codes, step = quantize(np.vstack([preference_vector[None], vectors]))
+    best_first = ranking.order(entries, codes[1:])
+    rows = [0, *(1 + index for index in best_first)]
+    return Shard(preference, encoder_id, tuple(entries[index] for index in best_first), codes[rows], step)
 
 
 def encode(shard: Shard) -> bytes:
@@ -203,9 +206,3 @@ def _rounded(entry: Entry) -> Entry:
     confidence = round(entry.confidence * _CONFIDENCE_STEPS) / _CONFIDENCE_STEPS
     similarity = round(entry.similarity * _SIMILARITY_STEPS) / _SIMILARITY_STEPS
     return Entry(entry.text, entry.title, entry.source, entry.instruction, confidence, similarity)
-
-
-def _rank(entry: Entry) -> tuple[int, int, str]:
-    confidence = round(entry.confidence * _CONFIDENCE_STEPS)
-    similarity = round(entry.similarity * _SIMILARITY_STEPS)
-    return -confidence * similarity, -similarity, entry.chunk_id

@@ -1,7 +1,7 @@
 """The whole pipeline on a local Ray."""
 
 import json
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import pyarrow as pa
@@ -156,6 +156,29 @@ def test_law_2_a_union_of_preferences_is_a_union_of_shards(place: Place) -> None
     place.add(_documents(60))
     report = place.build({"a": PREFERENCES[:3], "b": PREFERENCES[2:], "both": PREFERENCES})
     assert set(place.shards(report, "a")) | set(place.shards(report, "b")) == set(place.shards(report, "both"))
+
+
+def test_a_byte_budget(place: Place) -> None:
+    place.add(_documents(100))
+    users = {"u-1": PREFERENCES, "u-2": PREFERENCES[:2], "u-3": []}
+    whole = place.build(users)
+    cap = whole.users[0].bundle_bytes * 2 // 3
+    config = replace(CONFIG, max_bundle_bytes=cap)
+    report = place.build(users, config)
+    assert (report.shards_built, report.llm_calls) == (0, 0)
+    assert all(Path(user.path).stat().st_size == user.bundle_bytes <= cap for user in report.users)
+    # Only the first user had too much.
+    assert [user.is_new for user in report.users] == [True, False, False]
+    told = report.users[0].preferences
+    assert sum(each.left_out for each in told) > 0
+    held = [each.n_entries for each in place.memory(report).preferences]
+    assert held == [each.entries - each.left_out for each in told]
+    again = place.build(users, config)
+    assert [user.is_new for user in again.users] == [False] * 3
+    with pytest.raises(ConfigurationError, match="u-1: a bundle of 500 bytes cannot hold 5 preferences") as caught:
+        place.build({"u-1": PREFERENCES}, replace(CONFIG, max_bundle_bytes=500))
+    assert "Allow at least" in caught.value.hint
+    assert place.build(users).users[0].bundle_bytes == whole.users[0].bundle_bytes
 
 
 def test_a_corpus_that_grew_and_a_document_that_changed(place: Place) -> None:

@@ -36,8 +36,10 @@ def fixed_signer(number: int) -> CryptoSigner:
 class Publisher:
     """A publisher with fixed keys, which can rotate them."""
 
-    def __init__(self, first: int = 1, expires: datetime = FAR) -> None:
+    def __init__(self, first: int = 1, expires: datetime = FAR, targets: CryptoSigner | None = None) -> None:
         self.signers = {name: fixed_signer(first + at) for at, name in enumerate(("root", "targets", "online"))}
+        if targets is not None:
+            self.signers["targets"] = targets
         self.roots = [new_root(self.signers, expires=expires)]
 
     @property

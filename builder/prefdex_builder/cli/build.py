@@ -11,7 +11,7 @@ from rich.table import Table
 from prefdex_shared.filtering import FilterConfig
 
 from ..cluster import ClusterConfig, start
-from ..config import BuildConfig
+from ..config import MAX_VALID_DAYS, BuildConfig
 from ..engines import LLMConfig
 from ..pipeline import build
 from ..preferences import read_users
@@ -57,7 +57,12 @@ def run(
     min_candidates: Annotated[
         int, typer.Option(help="Per preference, below tau if need be.", min=0)
     ] = _FILTER.min_candidates,
-    valid_days: Annotated[int, typer.Option(help="Days until a bundle expires.", min=1)] = _BUILD.valid_days,
+    valid_days: Annotated[
+        int, typer.Option(help="Days until a bundle expires.", min=1, max=MAX_VALID_DAYS)
+    ] = _BUILD.valid_days,
+    max_bundle_bytes: Annotated[
+        int | None, typer.Option(help="Cap of each .pdx file: the least valuable entries stay out.", min=1)
+    ] = _BUILD.max_bundle_bytes,
     max_failed_share: Annotated[
         float, typer.Option(help="Fail above this share of failed pairs.", min=0, max=1)
     ] = _BUILD.max_failed_share,
@@ -71,6 +76,7 @@ def run(
         filtering=FilterConfig(tau, max_candidates, min_candidates),
         llm=LLMConfig(llm),
         valid_days=valid_days,
+        max_bundle_bytes=max_bundle_bytes,
         max_failed_share=max_failed_share,
     )
     bundle_signer = BundleSigner.from_folder(keys, signer)
@@ -91,6 +97,11 @@ def run(
     for user in report.users:
         state = "new" if user.is_new else "unchanged"
         out.print(f"{user.user}: version {user.version} ({state}), {user.bundle_bytes:,} bytes, {user.path}")
+        # By number, since a terminal's output is kept in many places.
+        for number, preference in enumerate(user.preferences, 1):
+            if preference.left_out:
+                kept = preference.entries - preference.left_out
+                out.print(f"  preference {number}: the budget keeps {kept:,} of {preference.entries:,} entries")
 
 
 def funnel_table(report: BuildReport) -> Table:

@@ -4,21 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta, timezone
+from functools import cached_property
 from pathlib import Path
 
 from securesystemslib.exceptions import Error as SecuresystemslibError
 from securesystemslib.exceptions import KeyMismatchError
-from securesystemslib.signer import Key, Signer
+from securesystemslib.signer import Key, Signature, Signer
 from tuf.api.metadata import Metadata, TargetFile, Targets
 
 from prefdex_shared import container, trust
 from prefdex_shared import manifest as manifests
-from prefdex_shared.container import MAX_CONTAINER_BYTES, Container
+from prefdex_shared.container import MAX_CONTAINER_BYTES, Container, frame_bytes
 from prefdex_shared.errors import ConfigurationError, TrustError
 from prefdex_shared.manifest import Manifest
 from prefdex_shared.trust import CUSTOM_FIELD, KIND, MANIFEST_FILE, canonical_bytes, read_root
 
 DEFAULT_VALID_DAYS = 365
+
+_ANY_TIME = datetime(2000, 1, 1, tzinfo=timezone.utc)
+_LONGEST_BYTES = {"ecdsa-sha2-nistp256": 72, "ecdsa-sha2-nistp384": 104}
+"""Signatures without a fixed length: two numbers in DER (SEC 1, C.5). Those of other schemes are all equally long."""
 
 
 class BundleSigner:
@@ -75,13 +80,7 @@ class BundleSigner:
     def sign_until(self, manifest: Manifest, shards: Sequence[bytes], *, version: int, expires: datetime) -> bytes:
         """Return a whole bundle that expires at a given time (UTC); equal arguments give equal bytes."""
         files = bundle_files(manifest, shards)
-        targets = Targets(
-            version=version,
-            expires=expires,
-            targets={name: _target(name, data) for name, data in files.items()},
-            unrecognized_fields={CUSTOM_FIELD: {"audience": manifest.audience, "kind": KIND}},
-        )
-        metadata = Metadata(targets)
+        metadata = _metadata(manifest, {name: _target(name, data) for name, data in files.items()}, version, expires)
         metadata.sign(self._signer)
         data = container.encode(Container(self._newer_roots, canonical_bytes(metadata), files))
         if len(data) > MAX_CONTAINER_BYTES:
@@ -90,6 +89,28 @@ class BundleSigner:
                 hint="Lower max_candidates, or raise tau.",
             )
         return data
+
+    def size(self, manifest: Manifest, shard_bytes: Sequence[int], *, version: int) -> int:
+        """Return the size of what `sign` gives for shards of these sizes, without signing.
+
+        Exact for Ed25519 and RSA, whose signatures all have one length; for ECDSA at most a few bytes above.
+        """
+        lengths = {MANIFEST_FILE: len(manifests.encode(manifest))} | dict(
+            zip(manifest.shard_names, shard_bytes, strict=True)
+        )
+        named = {name: TargetFile(length, {"sha256": "0" * 64}, name) for name, length in lengths.items()}
+        metadata = _metadata(manifest, named, version, _ANY_TIME)
+        key_id = self._signer.public_key.keyid
+        metadata.signatures[key_id] = Signature(key_id, "0" * self._signature_digits)
+        hollow = Container(self._newer_roots, canonical_bytes(metadata), dict.fromkeys(lengths, b""))
+        filled = sum(length + frame_bytes(length) - frame_bytes(0) for length in lengths.values())
+        return len(container.encode(hollow)) + filled
+
+    @cached_property
+    def _signature_digits(self) -> int:
+        """Hex digits of a signature, at most."""
+        longest = _LONGEST_BYTES.get(self._signer.public_key.scheme)
+        return 2 * longest if longest else len(self._signer.sign(b"").signature)
 
     def is_current(self, data: bytes, manifest: Manifest, shards: Sequence[bytes]) -> bool:
         """Whether a bundle already holds exactly this, signed by this key, and has not expired."""
@@ -107,6 +128,11 @@ def bundle_files(manifest: Manifest, shards: Sequence[bytes]) -> Mapping[str, by
     """Return the files of a bundle by name."""
     named = dict(zip(manifest.shard_names, shards, strict=True))
     return {MANIFEST_FILE: manifests.encode(manifest)} | named
+
+
+def _metadata(manifest: Manifest, targets: dict[str, TargetFile], version: int, expires: datetime) -> Metadata[Targets]:
+    custom = {CUSTOM_FIELD: {"audience": manifest.audience, "kind": KIND}}
+    return Metadata(Targets(version=version, expires=expires, targets=targets, unrecognized_fields=custom))
 
 
 def _target(name: str, data: bytes) -> TargetFile:

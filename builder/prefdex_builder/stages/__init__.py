@@ -7,6 +7,7 @@ from .embed import EmbedStage, embed
 from .filter import FilterStage, filter_blocks
 from .pack import PackStage, pack
 from .read import ReadStage, read_and_chunk
+from .trim import TrimStage, trim
 from .verify import VerifyStage, verify
 
 __all__ = [
@@ -14,10 +15,12 @@ __all__ = [
     "FilterStage",
     "PackStage",
     "ReadStage",
+    "TrimStage",
     "VerifyStage",
     "embed",
     "filter_blocks",
     "pack",
     "read_and_chunk",
+    "trim",
     "verify",
 ]

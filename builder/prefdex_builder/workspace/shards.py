@@ -1,6 +1,7 @@
 """Built shards.
 
-`shards/<sha256>.shard` holds the bytes, and `shards/keys/<key>.json` says that a key is built, and by which bytes.
+`shards/<sha256>.shard` holds the bytes; `shards/keys/<key>.json` says that a key is built, and by which bytes;
+`shards/ladders/<sha256>.json` names the shortened forms of a whole shard.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from prefdex_shared.filtering import FilterConfig
 from prefdex_shared.ids import ShardKey, content_hash, sha256_hex
 from prefdex_shared.records import Preference
 
+from ..budget import Ladder, Rung
 from .storage import Storage
 
 
@@ -93,3 +95,15 @@ class ShardIndex:
     def get(self, sha256: str) -> bytes:
         """Return a shard's bytes."""
         return self.storage.read(f"{sha256}.shard")
+
+    def ladder(self, sha256: str) -> Ladder | None:
+        """Return the rungs of a whole shard, if they were made."""
+        ladders, name = self.storage.folder("ladders"), f"{sha256}.json"
+        if not ladders.exists(name):
+            return None
+        rungs = ladders.read_json(name)["rungs"]
+        return [Rung(**rung) for rung in rungs] if isinstance(rungs, list) else None
+
+    def record_ladder(self, sha256: str, ladder: Ladder) -> None:
+        """Name the rungs of a whole shard; their bytes must be there."""
+        self.storage.folder("ladders").write_json(f"{sha256}.json", {"rungs": [asdict(rung) for rung in ladder]})

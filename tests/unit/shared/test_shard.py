@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from prefdex_builder.stages import pack
+from prefdex_shared import ranking, wire
 from prefdex_shared import shard as shards
-from prefdex_shared import wire
 from prefdex_shared.errors import ConfigurationError, FormatError, NewerFormatError
 from prefdex_shared.records import Entry, Preference
 from prefdex_shared.shard import MAX_ENTRIES, MAX_TEXT_CHARACTERS
@@ -45,8 +45,7 @@ def test_round_trip_in_any_order(preference: Preference, entries: list[Entry], r
 @given(ENTRIES)
 def test_entries_stand_best_first_with_their_own_vectors(entries: list[Entry]) -> None:
     shard = shards.decode(pack(Preference("p"), entries, ENCODER), "shard")
-    values = [each.confidence * each.similarity for each in shard.entries]
-    assert values == sorted(values, reverse=True) or np.allclose(values, sorted(values, reverse=True))
+    assert ranking.order(shard.entries, shard.codes[1:]) == list(range(len(entries)))
     expected = ENCODER.encode([each.instruction for each in shard.entries])
     np.testing.assert_allclose(shard.vectors, expected, atol=np.abs(expected).max(initial=0) / 120)
     np.testing.assert_allclose(shard.preference_vector, ENCODER.encode(["p"])[0], atol=0.01)
