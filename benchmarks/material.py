@@ -142,8 +142,15 @@ def make_shards(held: list[tuple[Preference, list[Entry]]], precision: str = "in
 
 def bundle(persona: Persona, packed: Sequence[Shard], llm: str = "benchmark", precision: str = "int8") -> bytes:
     """Return a whole signed bundle."""
-    manifest = Manifest(persona.user, encoder(precision).id, llm, Scoring(), len(packed))
-    return signer().sign_until(manifest, [shards.encode(each) for each in packed], version=1, expires=_NEVER)
+    return sign(persona, [shards.encode(each) for each in packed], llm, precision)
+
+
+def sign(
+    persona: Persona, files: Sequence[bytes], llm: str = "benchmark", precision: str = "int8", version: int = 1
+) -> bytes:
+    """Return a whole signed bundle of encoded shards."""
+    manifest = Manifest(persona.user, encoder(precision).id, llm, Scoring(), len(files))
+    return signer().sign_until(manifest, files, version=version, expires=_NEVER)
 
 
 @cache
