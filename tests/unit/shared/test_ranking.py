@@ -41,12 +41,14 @@ def test_the_order_does_not_depend_on_the_order_of_arrival(entries: list[Entry],
 
 @given(ENTRIES)
 def test_each_entry_is_the_most_valuable_of_those_that_were_left(entries: list[Entry]) -> None:
-    stand = [entries[index] for index in order(entries, _codes(entries))]
-    at = values(stand, _codes(stand))
+    codes = _codes(entries)
+    indices = order(entries, codes)
+    stand, rows = [entries[index] for index in indices], codes[indices]
+    at = values(stand, rows)
     for place in range(len(stand)):
         for later in range(place + 1, len(stand)):
-            instead = [*stand[:place], stand[later]]
-            assert values(instead, _codes(instead))[-1] <= at[place] + 1e-12
+            instead, instead_rows = [*stand[:place], stand[later]], rows[[*range(place), later]]
+            assert values(instead, instead_rows)[-1] <= at[place] + 1e-12
 
 
 def test_a_repetition_counts_nothing_and_stands_last() -> None:
