@@ -22,7 +22,7 @@ from prefdex_builder.config import BuildConfig
 from prefdex_builder.demo.personas import Persona, read_personas
 from prefdex_builder.preferences import User, make_user
 from prefdex_builder.stages import pack
-from prefdex_builder.stages.trim import trim
+from prefdex_builder.stages.trim import trim_stored
 from prefdex_builder.workspace import ShardRecord, Workspace
 from prefdex_client import Memory
 from prefdex_shared import shard as shards
@@ -124,10 +124,7 @@ class Budgeted:
         store, data, n = self._workspace.shards, shards.encode(each), len(each.entries)
         sha256 = store.put(data)
         if store.ladder(sha256) is None:
-            rungs = trim(data)
-            for _, short in rungs:
-                store.put(short)
-            store.record_ladder(sha256, [rung for rung, _ in rungs])
+            trim_stored(store, sha256)
         return ShardRecord(sha256, len(data), n, n, 0, n, 0)
 
 

@@ -40,8 +40,7 @@ class Bundler:
         if self.config.max_bundle_bytes is None:
             return False
         version, _ = self._latest(user)
-        sizes = [record.n_bytes for record in records]
-        return self.signer.size(self._manifest(user, sizes), sizes, version=version + 1) > self.config.max_bundle_bytes
+        return self._size(user, records, version + 1) > self.config.max_bundle_bytes
 
     def give(self, user: User, records: Sequence[ShardRecord]) -> UserReport:
         """Give a user a bundle: a new version only if anything changed.
@@ -117,8 +116,10 @@ class Bundler:
             # The frame of the metadata themselves has grown.
             room -= excess
 
-    def _size(self, user: User, rungs: Sequence[Rung], version: int) -> int:
-        return self.signer.size(self._manifest(user, rungs), [rung.n_bytes for rung in rungs], version=max(version, 1))
+    def _size(self, user: User, shards: Sequence[Rung | ShardRecord], version: int) -> int:
+        return self.signer.size(
+            self._manifest(user, shards), [each.n_bytes for each in shards], version=max(version, 1)
+        )
 
     def _ladder(self, record: ShardRecord) -> Ladder:
         ladder = self.workspace.shards.ladder(record.sha256)

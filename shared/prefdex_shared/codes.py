@@ -3,7 +3,7 @@
 Vectors have unit length, so one step serves a whole shard, and the codes of all its vectors have one distribution. The
 error of a score depends on the step alone, whatever the number of components. The vectors of a shard are about one
 preference and resemble each other: each is therefore stored as its difference to the mean of those before it. All of
-that is integer arithmetic, so that every reader finds the same codes (docs/FORMAT.md; ADR 0005 has the measurements).
+that is integer arithmetic, so that every reader finds the same codes. ADR 0005 has the measurements.
 """
 
 from __future__ import annotations

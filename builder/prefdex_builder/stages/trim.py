@@ -27,6 +27,19 @@ def trim(data: bytes) -> list[tuple[Rung, bytes]]:
     return [(Rung(n, sha256_hex(each), len(each), float(counts[n])), each) for n, each in cut]
 
 
+def trim_stored(stored: ShardIndex, sha256: str) -> None:
+    """Store a stored shard's shortened forms, and then name them.
+
+    Args:
+        stored: Where shards are stored.
+        sha256: Hash of the whole shard.
+    """
+    rungs = trim(stored.get(sha256))
+    for _, data in rungs:
+        stored.put(data)
+    stored.record_ladder(sha256, [rung for rung, _ in rungs])
+
+
 @dataclass(frozen=True, slots=True)
 class TrimStage:
     """Cuts and stores shards on a worker.
@@ -44,10 +57,7 @@ class TrimStage:
 
         def call(batch: pa.Table) -> pa.Table:
             for sha256 in batch["sha256"].to_pylist():
-                rungs = trim(self.shards.get(sha256))
-                for _, data in rungs:
-                    self.shards.put(data)
-                self.shards.record_ladder(sha256, [rung for rung, _ in rungs])
+                trim_stored(self.shards, sha256)
             return batch
 
         return call

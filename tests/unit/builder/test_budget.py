@@ -17,6 +17,7 @@ from prefdex_builder.config import BuildConfig
 from prefdex_builder.preferences import User, make_user
 from prefdex_builder.report import UserReport
 from prefdex_builder.stages import pack, trim
+from prefdex_builder.stages.trim import trim_stored
 from prefdex_builder.workspace import ShardRecord, Workspace
 from prefdex_client import Memory
 from prefdex_shared import container
@@ -60,10 +61,7 @@ class Shop:
         for text, entries in content.items():
             data = pack(Preference(text), entries, ENCODER)
             sha256 = self.workspace.shards.put(data)
-            ladder = trim(data)
-            for _, each in ladder:
-                self.workspace.shards.put(each)
-            self.workspace.shards.record_ladder(sha256, [rung for rung, _ in ladder])
+            trim_stored(self.workspace.shards, sha256)
             n = len(entries)
             records.append(ShardRecord(sha256, len(data), n, n, 0, n, 0))
         return records
