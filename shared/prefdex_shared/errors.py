@@ -3,12 +3,15 @@
     PrefdexError
     ├── ConfigurationError          what was asked for cannot be done as it was asked
     │   ├── MissingExtraError       a package is not installed; the hint names the extra
-    │   └── EncoderMismatchError    another encoder than the one the bundle was built with
+    │   ├── EncoderMismatchError    another encoder than the one the bundle was built with
+    │   └── PatchMismatchError      a patch that does not fit: the whole bundle is needed
     ├── CorpusError                 the corpus cannot be read at all (a single bad line is counted, not raised)
     ├── FormatError                 bytes that are not of the format that they should have
-    │   └── NewerFormatError        written for a newer prefdex
+    │   ├── NewerFormatError        written for a newer prefdex
+    │   └── TooLargeError           over a cap on size, number, depth or unpacked size
     ├── TrustError                  well-formed, and not to be believed
-    │   ├── NotSignedError          a signature or a hash does not verify
+    │   ├── NotSignedError          not signed by the keys that may sign it
+    │   ├── HashMismatchError       a file is not the one that was signed
     │   ├── WrongAudienceError      signed, for somebody else
     │   ├── RollbackError           signed, and older than what was asked for
     │   └── ExpiredError            signed, and past its expiry
@@ -20,6 +23,8 @@ A message says what was wrong and where; the hint says what to do. Neither quote
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 
 class PrefdexError(Exception):
     """The base of all errors raised on purpose.
@@ -28,9 +33,11 @@ class PrefdexError(Exception):
         hint: What to do about it; empty when the message says it all.
     """
 
+    usual_hint: ClassVar[str] = ""
+
     def __init__(self, message: str, *, hint: str = "") -> None:
         super().__init__(message)
-        self.hint = hint
+        self.hint = hint or self.usual_hint
 
     def __reduce__(self) -> tuple[object, ...]:
         """Cross process boundaries whole, whatever the constructor of a subclass takes."""
@@ -54,6 +61,12 @@ class EncoderMismatchError(ConfigurationError):
     """The encoder is not the one that the bundle was built with, so their vectors do not compare."""
 
 
+class PatchMismatchError(ConfigurationError):
+    """A patch does not fit the bundle that it is applied to, or is no whole bundle: fetch the whole one."""
+
+    usual_hint = "Fetch the whole bundle."
+
+
 class CorpusError(PrefdexError):
     """The corpus cannot be read at all."""
 
@@ -61,9 +74,17 @@ class CorpusError(PrefdexError):
 class FormatError(PrefdexError):
     """Bytes that are not of the format that they should have."""
 
+    usual_hint = "It is damaged, or something else: fetch it again."
+
 
 class NewerFormatError(FormatError):
     """Written in a format that this version of prefdex does not know yet."""
+
+    usual_hint = "Upgrade prefdex."
+
+
+class TooLargeError(FormatError):
+    """Over one of the format's caps: on size, number of items, depth, or size once decompressed."""
 
 
 class TrustError(PrefdexError):
@@ -71,19 +92,33 @@ class TrustError(PrefdexError):
 
 
 class NotSignedError(TrustError):
-    """A signature or a hash does not verify."""
+    """Not signed by the keys that may sign it."""
+
+    usual_hint = "Check that it comes from the publisher of this root.json."
+
+
+class HashMismatchError(TrustError):
+    """A file is not the one that was signed: damaged, exchanged, or from another version."""
+
+    usual_hint = "It was damaged or tampered with: fetch it again."
 
 
 class WrongAudienceError(TrustError):
     """Correctly signed, for somebody else."""
 
+    usual_hint = "Check the audience."
+
 
 class RollbackError(TrustError):
     """Correctly signed, and older than what was asked for."""
 
+    usual_hint = "Fetch the newest bundle."
+
 
 class ExpiredError(TrustError):
     """Correctly signed, and past its expiry."""
+
+    usual_hint = "Fetch a newer one, or check the device's clock."
 
 
 class EngineError(PrefdexError):

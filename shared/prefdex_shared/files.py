@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from .errors import ConfigurationError, FormatError
+from .errors import ConfigurationError, TooLargeError
 
 
 def read(path: str | Path, what: str, max_bytes: int) -> bytes:
@@ -18,7 +18,7 @@ def read(path: str | Path, what: str, max_bytes: int) -> bytes:
 
     Raises:
         ConfigurationError: It cannot be read.
-        FormatError: It is larger than allowed.
+        TooLargeError: It is larger than allowed.
     """
     path = Path(path)
     try:
@@ -27,7 +27,7 @@ def read(path: str | Path, what: str, max_bytes: int) -> bytes:
     except OSError as error:
         raise ConfigurationError(f"The {what} {path} cannot be read: {error.strerror or error}.") from error
     if len(data) > max_bytes:
-        raise FormatError(f"The {what} {path} is larger than the {max_bytes} bytes allowed.")
+        raise TooLargeError(f"The {what} {path} is larger than the {max_bytes} bytes allowed.")
     return data
 
 

@@ -9,21 +9,32 @@ moved to another place does not travel.
 from __future__ import annotations
 
 from .container import Container
-from .errors import ConfigurationError, ExpiredError
+from .errors import ConfigurationError, ExpiredError, PatchMismatchError
 from .ids import sha256_hex
-from .trust import verify, verify_whole
+from .trust import Claims, check_files, read_claims, verify, verify_whole
 
 
 def make(old: Container, new: Container) -> Container:
-    """Return what must travel from `old` to `new`.
+    """Return what must travel from `old` to `new`. Signatures are the receiver's to check.
 
     Args:
         old: A whole bundle.
-        new: A whole bundle of the same user. Its roots continue those of `old`.
+        new: A whole bundle of the same user, of a higher version. Its roots continue those of `old`.
 
     Raises:
-        ConfigurationError: The roots of `new` do not continue those of `old`.
+        ConfigurationError: They are not two versions of one user's bundle, or not in this order.
+        PatchMismatchError: One of them is no whole bundle.
+        HashMismatchError: A file of theirs is damaged.
+        FormatError: Metadata of theirs are not well-formed.
     """
+    before, after = _whole(old, "old"), _whole(new, "new")
+    if before.audience != after.audience:
+        raise ConfigurationError("The two bundles are for different users.")
+    if after.version <= before.version:
+        raise ConfigurationError(
+            f"The new bundle is of version {after.version}, and the old one of {before.version}.",
+            hint="Give the older one first.",
+        )
     if new.roots[: len(old.roots)] != old.roots:
         raise ConfigurationError(
             "The new bundle's root metadata do not continue the old one's.",
@@ -44,8 +55,9 @@ def apply(old: Container, patch: Container, *, trust: bytes, audience: str) -> C
         audience: Opaque id of the user.
 
     Raises:
-        ConfigurationError: The patch does not fit the bundle.
-        NotSignedError: A signature or a hash does not verify.
+        PatchMismatchError: The patch does not fit the bundle.
+        NotSignedError: A signature does not verify.
+        HashMismatchError: A file is not the one that was signed.
         WrongAudienceError: One of them is for somebody else.
         RollbackError: The patch is older than the bundle.
         ExpiredError: The patch is past its expiry.
@@ -56,16 +68,21 @@ def apply(old: Container, patch: Container, *, trust: bytes, audience: str) -> C
     new = Container(roots, patch.targets, patch.files)
     after = verify(new, trust=trust, audience=audience, min_version=before.version)
     if after.is_expired():
-        raise ExpiredError(
-            f"The patch expired on {after.expires:%Y-%m-%d}.", hint="Fetch a newer one, or check the device's clock."
-        )
+        raise ExpiredError(f"The patch expired on {after.expires:%Y-%m-%d}.")
     by_hash = {sha256_hex(data): data for data in (*old.files.values(), *patch.files.values())}
     if lacking := [name for name, digest in after.hashes.items() if digest not in by_hash]:
-        raise ConfigurationError(
+        raise PatchMismatchError(
             f"The patch to version {after.version} does not fit version {before.version}: {len(lacking)} files are in "
-            f"neither, {lacking[0]!r} among them.",
-            hint="Fetch the whole bundle.",
+            f"neither, {lacking[0][:40]!r} among them."
         )
     whole = Container(roots, patch.targets, {name: by_hash[digest] for name, digest in after.hashes.items()})
     verify_whole(whole, trust=trust, audience=audience, min_version=before.version)
     return whole
+
+
+def _whole(bundle: Container, which: str) -> Claims:
+    claims = read_claims(bundle)
+    check_files(bundle.files, claims)
+    if set(bundle.files) != set(claims.hashes):
+        raise PatchMismatchError(f"The {which} file is a patch, not a whole bundle.", hint="Give two whole bundles.")
+    return claims

@@ -21,7 +21,7 @@ import numpy as np
 
 from . import ranking, wire
 from .codes import dequantize, from_bytes, quantize, to_bytes
-from .errors import ConfigurationError, FormatError
+from .errors import ConfigurationError, FormatError, TooLargeError
 from .ids import EncoderId
 from .records import Entry, Preference
 from .vectors import Float32, Int8
@@ -31,6 +31,7 @@ CODEC = "brotli"
 
 MAX_SHARD_BYTES = 4 << 20
 MAX_BODY_BYTES = 8 << 20
+MAX_CODES_BYTES = 16 << 20
 MAX_ENTRIES = 16_384
 MAX_DIM = 8192
 MAX_PREFERENCE_CHARACTERS = 4_000
@@ -50,6 +51,7 @@ _COLUMNS = {
 }
 _MAX_STEP = 1.0
 _BODY = ("preference", "encoder", "dim", "step", *_COLUMNS, "confidences", "similarities")
+_MAX_BODY_ITEMS = 2 * len(_BODY) + (len(_COLUMNS) + 2) * MAX_ENTRIES
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,7 +152,8 @@ def decode(data: bytes, where: str) -> Shard:
         where: Its name, for messages.
 
     Raises:
-        FormatError: Not a shard, or over a cap.
+        FormatError: Not a shard.
+        TooLargeError: Over a cap.
         NewerFormatError: Written for a newer prefdex.
     """
     outer_value = wire.unpack(data, where, MAX_SHARD_BYTES)
@@ -159,10 +162,12 @@ def decode(data: bytes, where: str) -> Shard:
     if outer.text("codec", 40) != CODEC:
         raise FormatError(f"{where}: its codec is not {CODEC!r}.")
     raw_body = wire.decompress(outer.data("body", MAX_SHARD_BYTES), where, MAX_BODY_BYTES)
-    body = wire.Fields(wire.unpack(raw_body, where, MAX_BODY_BYTES), where, _BODY)
+    body = wire.Fields(wire.unpack(raw_body, where, MAX_BODY_BYTES, _MAX_BODY_ITEMS), where, _BODY)
     entries = _entries(body)
     dim = body.integer("dim", 1, MAX_DIM)
     n_vectors = 1 + len(entries)
+    if n_vectors * dim > MAX_CODES_BYTES:
+        raise TooLargeError(f"{where}: {n_vectors} vectors of {dim} components are more than the format allows.")
     raw_codes = wire.decompress(outer.data("codes", MAX_SHARD_BYTES), where, n_vectors * dim)
     codes = from_bytes(raw_codes, n_vectors, dim, where)
     encoder_id = EncoderId(body.data("encoder", _ENCODER_BYTES).hex())

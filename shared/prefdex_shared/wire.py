@@ -1,8 +1,9 @@
 """Strict msgpack: one encoding per value, caps on everything, and errors that name the field.
 
-Only maps with string keys, lists, strings, bytes, integers, floats and booleans exist. A reader refuses unknown and
-duplicated fields, wrong types, numbers out of range, and any encoding that it would not have written itself; so each
-value has exactly one encoding, and no byte can be changed without changing what it says.
+Only maps with string keys, lists, strings, bytes, integers, floats, booleans and nil exist. A reader refuses unknown
+and duplicated fields, wrong types, numbers out of range, and any encoding that it would not have written itself; so
+each value has exactly one encoding, and no byte can be changed without changing what it says. Numbers of items and
+depth are checked before anything is made of them: one byte of msgpack can stand for a hundred in memory.
 """
 
 from __future__ import annotations
@@ -13,13 +14,18 @@ from typing import TypeVar
 import brotli
 import msgpack
 
-from .errors import FormatError, NewerFormatError
+from .errors import FormatError, NewerFormatError, TooLargeError
 
 T = TypeVar("T")
 Text = TypeVar("Text", str, bytes)
 
 _WINDOW_BITS = 20
 """A reader needs a window of 1 MiB at most, however large the data."""
+
+_MAX_DEPTH = 3
+_LIST = {*range(0x90, 0xA0), 0xDC, 0xDD}
+_MAP = {*range(0x80, 0x90), 0xDE, 0xDF}
+"""First bytes of msgpack's arrays and maps."""
 
 
 def pack(value: object) -> bytes:
@@ -28,39 +34,76 @@ def pack(value: object) -> bytes:
     return data
 
 
-def unpack(data: bytes, where: str, max_bytes: int) -> object:
+def unpack(data: bytes, where: str, max_bytes: int, max_items: int = 100) -> object:
     """Decode a value.
 
     Args:
         data: The encoding.
         where: What it is, for messages.
         max_bytes: Refuse longer data.
+        max_items: Refuse more items in its maps and lists, all together; a key counts as one.
 
     Raises:
-        FormatError: Not the canonical msgpack of a value, or longer than allowed.
+        FormatError: Not the canonical msgpack of a value.
+        TooLargeError: Longer than allowed, or with more items, or nested deeper than any of our formats.
     """
     if len(data) > max_bytes:
-        raise FormatError(f"{where}: {len(data)} bytes are more than the {max_bytes} allowed.")
+        raise TooLargeError(f"{where}: {len(data)} bytes are more than the {max_bytes} allowed.")
+    decoder = _Decoder(data, where, max_items)
     try:
-        value = msgpack.unpackb(
-            data,
-            raw=False,
-            strict_map_key=True,
-            object_pairs_hook=_map,
-            ext_hook=_refuse_extension,
-            max_str_len=len(data),
-            max_bin_len=len(data),
-            max_array_len=len(data),
-            max_map_len=len(data),
-            max_ext_len=0,
-        )
+        value = decoder.value(_MAX_DEPTH)
         canonical = pack(value)
-    except (ValueError, TypeError, RecursionError, OverflowError) as error:
+    except (ValueError, TypeError, OverflowError, msgpack.OutOfData) as error:
         # The text of msgpack's error may quote the data, so only its kind is passed on.
         raise FormatError(f"{where}: not well-formed ({type(error).__name__}).") from None
     if canonical != data:
         raise FormatError(f"{where}: not in canonical form.")
     return value
+
+
+class _Decoder:
+    """Walks maps and lists itself, within bounds; single values are the library's."""
+
+    def __init__(self, data: bytes, where: str, max_items: int) -> None:
+        self._data, self._where, self._items_left = data, where, max_items
+        self._unpacker = msgpack.Unpacker(
+            raw=False,
+            ext_hook=_refuse_extension,
+            max_buffer_size=len(data),
+            max_str_len=len(data),
+            max_bin_len=len(data),
+            max_array_len=0,
+            max_map_len=0,
+            max_ext_len=0,
+        )
+        self._unpacker.feed(data)
+
+    def value(self, depth: int) -> object:
+        """Decode the next value, of at most so many levels of maps and lists."""
+        at = self._unpacker.tell()
+        first = self._data[at] if at < len(self._data) else None
+        if first in _LIST:
+            return [self.value(depth - 1) for _ in range(self._count(self._unpacker.read_array_header(), depth))]
+        if first in _MAP:
+            n = self._count(2 * self._unpacker.read_map_header(), depth) // 2
+            result: dict[str, object] = {}
+            for _ in range(n):
+                key = self._unpacker.unpack()
+                if not isinstance(key, str):
+                    raise FormatError(f"{self._where}: a key is not a string.")
+                if key in result:
+                    raise FormatError(f"{self._where}: the field {key[:40]!r} stands there twice.")
+                result[key] = self.value(depth - 1)
+            return result
+        return self._unpacker.unpack()
+
+    def _count(self, n: int, depth: int) -> int:
+        if depth == 0:
+            raise TooLargeError(f"{self._where}: nested more than {_MAX_DEPTH} deep.")
+        self._items_left -= n
+        if self._items_left < 0:
+            raise TooLargeError(f"{self._where}: more items than allowed.")
+        return n
 
 
 class Fields:
@@ -120,15 +163,17 @@ class Fields:
 
     def _items(self, name: str, max_items: int, check: Callable[[str, object], T]) -> list[T]:
         value = self._value[name]
-        if not isinstance(value, list) or len(value) > max_items:
-            raise FormatError(f"{self.where}: {name!r} is not a list of at most {max_items} items.")
+        if not isinstance(value, list):
+            raise FormatError(f"{self.where}: {name!r} is not a list.")
+        if len(value) > max_items:
+            raise TooLargeError(f"{self.where}: {name!r} has more than {max_items} items.")
         return [check(f"{name}[{index}]", each) for index, each in enumerate(value)]
 
     def _checked(self, name: str, value: object, kind: type[Text], largest: int) -> Text:
         if not isinstance(value, kind):
             raise FormatError(f"{self.where}: {name!r} is not of type {kind.__name__}.")
         if len(value) > largest:
-            raise FormatError(f"{self.where}: {name!r} is longer than {largest}.")
+            raise TooLargeError(f"{self.where}: {name!r} is longer than {largest}.")
         return value
 
     def _integer(self, name: str, value: object, smallest: int, largest: int) -> int:
@@ -163,7 +208,8 @@ def decompress(data: bytes, where: str, max_bytes: int) -> bytes:
     """Decompress a brotli stream.
 
     Raises:
-        FormatError: Not one whole stream, or larger than `max_bytes` once decompressed.
+        FormatError: Not one whole stream.
+        TooLargeError: More than `max_bytes` once decompressed.
     """
     decompressor = brotli.Decompressor()
     try:
@@ -172,21 +218,10 @@ def decompress(data: bytes, where: str, max_bytes: int) -> bytes:
     except brotli.error:
         raise FormatError(f"{where}: the compressed data are damaged, or followed by something else.") from None
     if len(raw) > max_bytes:
-        raise FormatError(f"{where}: more than the {max_bytes} bytes allowed once decompressed.")
+        raise TooLargeError(f"{where}: more than the {max_bytes} bytes allowed once decompressed.")
     if not decompressor.is_finished():
         raise FormatError(f"{where}: the compressed data are cut off.")
     return raw
-
-
-def _map(pairs: list[tuple[object, object]]) -> dict[str, object]:
-    result: dict[str, object] = {}
-    for key, value in pairs:
-        if not isinstance(key, str):
-            raise TypeError("a key is not a string")
-        if key in result:
-            raise ValueError("a key is duplicated")
-        result[key] = value
-    return result
 
 
 def _refuse_extension(*_: object) -> object:

@@ -11,6 +11,7 @@ import json
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, is_dataclass
+from datetime import datetime
 from pathlib import Path
 from typing import Annotated, ParamSpec
 
@@ -65,7 +66,11 @@ def command(run: Callable[P, None]) -> Callable[P, None]:
 def emit(value: object) -> None:
     """Print a record or a dict as one JSON object on one line."""
     plain = asdict(value) if is_dataclass(value) and not isinstance(value, type) else value
-    typer.echo(json.dumps(plain, ensure_ascii=False, default=str))
+    typer.echo(json.dumps(plain, ensure_ascii=False, default=_plain))
+
+
+def _plain(value: object) -> str:
+    return value.isoformat() if isinstance(value, datetime) else str(value)
 
 
 def example(line: str) -> str:

@@ -25,28 +25,32 @@ def run(
     bundle: Annotated[Path, typer.Argument(help="A .pdx file.", show_default=False)],
     trust: TrustOption,
     audience: AudienceOption,
+    verify_only: Annotated[
+        bool, typer.Option("--verify-only", help="Verify, and print one line without any content.")
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Verify a bundle, and show what it holds."""
+    """Verify a bundle, and show what it holds.
+
+    Exit code 0 says that it is whole, signed for this user, and readable; it may still be stale.
+    """
     data = files.read(bundle, "bundle", MAX_CONTAINER_BYTES)
     root = files.read(trust, "trust anchor", MAX_METADATA_BYTES)
     description = describe(data, trust=root, audience=audience)
     if as_json:
-        emit(description)
-        return
-    out.print(
-        f"{bundle}: version {description.version}, {description.bundle_bytes:,} bytes, for {description.audience}"
-    )
-    state = "stale since" if description.stale else "valid until"
-    out.print(f"{state} {description.expires:%Y-%m-%d}, signed by {', '.join(description.signed_by)}")
-    out.print(f"encoder {description.encoder_id}, judged and written by {description.llm}")
-    out.print(_table(description))
+        emit(description.verdict_fields() if verify_only else description)
+    elif verify_only:
+        out.print(description.verdict())
+    else:
+        _show(description)
 
 
-def _table(description: BundleDescription) -> Table:
-    table = Table("preference", "entries", "bytes", "best entry")
+def _show(description: BundleDescription) -> None:
+    for name, value in description.rows():
+        out.print(f"{name:<9} {value}", soft_wrap=True)
+    table = Table("preference", "entries", "bytes", "best examples")
     for column in table.columns[1:3]:
         column.justify = "right"
     for each in description.shards:
-        table.add_row(each.preference, f"{each.n_entries:,}", f"{each.n_bytes:,}", each.best_title)
-    return table
+        table.add_row(each.preference, f"{each.n_entries:,}", f"{each.n_bytes:,}", "\n".join(each.examples))
+    out.print(table)

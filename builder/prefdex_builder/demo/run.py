@@ -21,6 +21,7 @@ from ..config import BuildConfig
 from ..device import Device
 from ..encoders import export
 from ..encoders.export import open_source
+from ..patching import make_patch
 from ..pipeline import build
 from ..preferences import make_user
 from ..progress import Progress
@@ -219,13 +220,12 @@ def _compare(personas: Sequence[Persona], devices: dict[str, Device]) -> list[Co
 
 def _replace(persona: Persona, device: Device, rebuilt: BuildReport) -> Replacement:
     block = persona.blocks[REPLACED]
-    fresh = next(_read(Path(user.path)) for user in rebuilt.users if user.user == persona.user)
-    old = container.decode(_read(device.bundle))
+    new = next(Path(user.path) for user in rebuilt.users if user.user == persona.user)
     patch_file, new_file = device.bundle.with_name("patch.pdx"), device.bundle.with_name("patched.pdx")
-    patch_file.write_bytes(container.encode(patching.make(old, container.decode(fresh))))
+    made = make_patch(device.bundle, new, patch_file, trust=device.trust)
 
     # From here on as on the device, which has its bundle, the patch, and the trust anchor.
-    patch = container.decode(_read(patch_file))
+    old, patch = (container.decode(_read(file)) for file in (device.bundle, patch_file))
     trust = files.read(device.trust, "trust anchor", MAX_METADATA_BYTES)
     patched = container.encode(patching.apply(old, patch, trust=trust, audience=device.audience))
     new_file.write_bytes(patched)
@@ -236,9 +236,9 @@ def _replace(persona: Persona, device: Device, rebuilt: BuildReport) -> Replacem
         question=question,
         before=device.ask([question], k=_HITS)[0],
         after=replace(device, bundle=new_file).ask([question], k=_HITS)[0],
-        patch_bytes=patch_file.stat().st_size,
+        patch_bytes=made.patch_bytes,
         bundle_bytes=len(patched),
-        equals_fresh=patched == fresh,
+        equals_fresh=patched == _read(new),
     )
 
 

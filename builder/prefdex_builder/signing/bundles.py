@@ -17,7 +17,8 @@ from prefdex_shared import manifest as manifests
 from prefdex_shared.container import MAX_CONTAINER_BYTES, Container, frame_bytes
 from prefdex_shared.errors import ConfigurationError, TrustError
 from prefdex_shared.manifest import Manifest
-from prefdex_shared.trust import CUSTOM_FIELD, KIND, MANIFEST_FILE, canonical_bytes, read_root
+from prefdex_shared.metadata import canonical_bytes, read_anchor
+from prefdex_shared.trust import CUSTOM_FIELD, KIND, MANIFEST_FILE, TIME_FORMAT
 
 DEFAULT_VALID_DAYS = 365
 
@@ -41,7 +42,7 @@ class BundleSigner:
     def __init__(self, root: bytes, key_uri: str, newer_roots: Sequence[bytes] = ()) -> None:
         self.root = root
         self._newer_roots = tuple(newer_roots)
-        newest = read_root(self._newer_roots[-1] if self._newer_roots else root).signed
+        newest = read_anchor(self._newer_roots[-1] if self._newer_roots else root).signed
         self._signer = _signer(key_uri, [newest.get_key(key_id) for key_id in newest.roles[Targets.type].keyids])
 
     @classmethod
@@ -74,13 +75,16 @@ class BundleSigner:
             version: Of this bundle; higher than that of all earlier ones of the user.
             valid_days: Days until the metadata expire.
         """
-        expires = datetime.now(timezone.utc).replace(microsecond=0) + timedelta(days=valid_days)
-        return self.sign_until(manifest, shards, version=version, expires=expires)
+        issued = datetime.now(timezone.utc).replace(microsecond=0)
+        times = issued, issued + timedelta(days=valid_days)
+        return self.sign_at(manifest, shards, version=version, times=times)
 
-    def sign_until(self, manifest: Manifest, shards: Sequence[bytes], *, version: int, expires: datetime) -> bytes:
-        """Return a whole bundle that expires at a given time (UTC); equal arguments give equal bytes."""
+    def sign_at(
+        self, manifest: Manifest, shards: Sequence[bytes], *, version: int, times: tuple[datetime, datetime]
+    ) -> bytes:
+        """Return a whole bundle with given times of issue and of expiry (UTC); equal arguments give equal bytes."""
         files = bundle_files(manifest, shards)
-        metadata = _metadata(manifest, {name: _target(name, data) for name, data in files.items()}, version, expires)
+        metadata = _metadata(manifest, {name: _target(name, data) for name, data in files.items()}, version, times)
         metadata.sign(self._signer)
         data = container.encode(Container(self._newer_roots, canonical_bytes(metadata), files))
         if len(data) > MAX_CONTAINER_BYTES:
@@ -99,7 +103,7 @@ class BundleSigner:
             zip(manifest.shard_names, shard_bytes, strict=True)
         )
         named = {name: TargetFile(length, {"sha256": "0" * 64}, name) for name, length in lengths.items()}
-        metadata = _metadata(manifest, named, version, _ANY_TIME)
+        metadata = _metadata(manifest, named, version, (_ANY_TIME, _ANY_TIME))
         key_id = self._signer.public_key.keyid
         metadata.signatures[key_id] = Signature(key_id, "0" * self._signature_digits)
         hollow = Container(self._newer_roots, canonical_bytes(metadata), dict.fromkeys(lengths, b""))
@@ -130,8 +134,11 @@ def bundle_files(manifest: Manifest, shards: Sequence[bytes]) -> Mapping[str, by
     return {MANIFEST_FILE: manifests.encode(manifest)} | named
 
 
-def _metadata(manifest: Manifest, targets: dict[str, TargetFile], version: int, expires: datetime) -> Metadata[Targets]:
-    custom = {CUSTOM_FIELD: {"audience": manifest.audience, "kind": KIND}}
+def _metadata(
+    manifest: Manifest, targets: dict[str, TargetFile], version: int, times: tuple[datetime, datetime]
+) -> Metadata[Targets]:
+    issued, expires = times
+    custom = {CUSTOM_FIELD: {"audience": manifest.audience, "issued": issued.strftime(TIME_FORMAT), "kind": KIND}}
     return Metadata(Targets(version=version, expires=expires, targets=targets, unrecognized_fields=custom))
 
 

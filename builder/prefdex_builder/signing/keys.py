@@ -18,7 +18,7 @@ from tuf.api.metadata import Metadata, Root
 
 from prefdex_shared.errors import ConfigurationError
 from prefdex_shared.files import new_folder
-from prefdex_shared.trust import canonical_bytes
+from prefdex_shared.metadata import canonical_bytes
 
 ROOT_FILE = "root.json"
 PRIVATE_FILES = {"root": "root.pem", "targets": "targets.pem", "online": "online.pem"}

@@ -25,7 +25,9 @@ class UserStore:
     def latest(self, audience: str) -> tuple[int, bytes] | None:
         """Return version and bytes of the newest bundle of a user."""
         folder = self.storage.folder(check_audience(audience))
-        versions = [int(name.removesuffix(_SUFFIX)) for name in folder.names(_SUFFIX)]
+        stems = (name.removesuffix(_SUFFIX) for name in folder.names(_SUFFIX))
+        # A person may have put a patch beside the versions.
+        versions = [int(stem) for stem in stems if stem.isdecimal() and stem.isascii()]
         if not versions:
             return None
         return max(versions), folder.read(f"{max(versions)}{_SUFFIX}")

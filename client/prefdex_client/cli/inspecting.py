@@ -17,23 +17,18 @@ def run(options: argparse.Namespace) -> int:
     data = files.read(options.bundle, "bundle", MAX_CONTAINER_BYTES)
     description = describe(data, trust=read_trust(options.trust), audience=options.audience)
     if options.json:
-        emit(description)
-        return 0
-    for line in _lines(description):
-        say(line)
-    for shard in description.shards:
-        say(f"{shard.n_entries:6d} entries {shard.n_bytes:8,d} bytes  {shard.preference}")
+        emit(description.verdict_fields() if options.verify_only else description)
+    elif options.verify_only:
+        say(description.verdict())
+    else:
+        _show(description)
     return 0
 
 
-def _lines(description: BundleDescription) -> list[str]:
-    state = "stale since" if description.stale else "valid until"
-    n_entries = sum(shard.n_entries for shard in description.shards)
-    return [
-        f"audience  {description.audience}",
-        f"version   {description.version}, {state} {description.expires:%Y-%m-%d}",
-        f"signed by {', '.join(description.signed_by)}",
-        f"encoder   {description.encoder_id}",
-        f"llm       {description.llm}",
-        f"size      {description.bundle_bytes:,} bytes, {n_entries} entries",
-    ]
+def _show(description: BundleDescription) -> None:
+    for name, value in description.rows():
+        say(f"{name:<9} {value}")
+    for shard in description.shards:
+        say(f"{shard.n_entries:6,d} entries {shard.n_bytes:8,d} bytes  {shard.preference}")
+        for example in shard.examples:
+            say(f"{'':31}{example}")

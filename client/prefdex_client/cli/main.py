@@ -53,8 +53,9 @@ def _parser() -> argparse.ArgumentParser:
         help_text = f"override the bundle's steering (prefdex's own default: {getattr(Scoring(), knob)})"
         query.add_argument(f"--{knob.replace('_', '-')}", type=float, help=help_text)
 
-    inspect = _command(commands, "inspect", "Show what a bundle holds.", inspecting.run, "me.pdx")
+    inspect = _command(commands, "inspect", "Show what a bundle holds.", inspecting.run, f"me.pdx {_TRUSTED}")
     _bundle_arguments(inspect)
+    inspect.add_argument("--verify-only", action="store_true", help="verify, and print one line without any content")
 
     check = _command(commands, "doctor", "Check this device: encoder, bundle, libraries.", doctor.run, _ENCODER)
     check.add_argument("--encoder", metavar="DIR", help="the encoder folder to check")

@@ -3,6 +3,7 @@
 import json
 import stat
 from dataclasses import replace
+from datetime import datetime, timezone
 from pathlib import Path
 
 import pytest
@@ -12,10 +13,11 @@ from prefdex_builder.stages import pack
 from prefdex_shared import container
 from prefdex_shared.errors import ConfigurationError
 from prefdex_shared.manifest import Manifest
+from prefdex_shared.metadata import read_anchor
 from prefdex_shared.records import Preference
 from prefdex_shared.steering import Scoring
-from prefdex_shared.trust import read_root, verify_whole
-from support.bundles import AUDIENCE, CONTENT, ENCODER, soon
+from prefdex_shared.trust import verify_whole
+from support.bundles import AUDIENCE, CONTENT, ENCODER, ISSUED, soon
 
 SHARDS = [pack(Preference(text), entries, ENCODER) for text, entries in CONTENT.items()]
 MANIFEST = Manifest(AUDIENCE, ENCODER.id, "fake", Scoring(), len(SHARDS))
@@ -34,7 +36,7 @@ def test_private_keys_are_the_owners_alone(keys: KeySet) -> None:
 
 
 def test_roles_have_keys_of_their_own(keys: KeySet) -> None:
-    roles = read_root(keys.root.read_bytes()).signed.roles
+    roles = read_anchor(keys.root.read_bytes()).signed.roles
     assert roles["snapshot"].keyids == roles["timestamp"].keyids
     assert len({tuple(roles[name].keyids) for name in ("root", "targets", "snapshot")}) == 3
 
@@ -58,14 +60,15 @@ def test_what_is_signed_verifies(keys: KeySet) -> None:
     data = BundleSigner.from_folder(keys.folder).sign(MANIFEST, SHARDS, version=3, valid_days=30)
     verified, manifest = verify_whole(container.decode(data), trust=keys.root.read_bytes(), audience=AUDIENCE)
     assert (verified.version, manifest) == (3, MANIFEST)
-    assert json.loads(container.decode(data).targets)["signed"]["x-prefdex"] == {"audience": AUDIENCE, "kind": "bundle"}
+    custom = json.loads(container.decode(data).targets)["signed"]["x-prefdex"]
+    assert (custom["audience"], custom["kind"]) == (AUDIENCE, "bundle")
+    assert custom["issued"] == f"{verified.issued:%Y-%m-%dT%H:%M:%SZ}"
+    assert abs((datetime.now(timezone.utc) - verified.issued).total_seconds()) < 86_400
 
 
 def test_equal_arguments_give_equal_bytes(keys: KeySet) -> None:
-    expires = soon()
-    one, two = (
-        BundleSigner.from_folder(keys.folder).sign_until(MANIFEST, SHARDS, version=1, expires=expires) for _ in range(2)
-    )
+    signer, times = BundleSigner.from_folder(keys.folder), (ISSUED, soon())
+    one, two = (signer.sign_at(MANIFEST, SHARDS, version=1, times=times) for _ in range(2))
     assert one == two
 
 

@@ -48,17 +48,44 @@ def test_context_and_knobs(arguments: list[str], capsys: pytest.CaptureFixture[s
     assert capsys.readouterr().out.startswith("[1] ")
 
 
-def test_inspect(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+def test_inspect(arguments: list[str], publisher: Publisher, capsys: pytest.CaptureFixture[str]) -> None:
     bundle, *named = arguments
     trusted = [*named[:2], *named[4:]]  # no encoder is needed
     assert main(["inspect", bundle, *trusted]) == 0
     printed = capsys.readouterr().out
-    assert "bytes, 5 entries" in printed
-    assert "I like nothing that exists" in printed
+    for wanted in (
+        "audience  u-1",
+        "version   1, issued 2026-01-01 (",
+        "expires   2100-01-01",
+        f"signed by {publisher.signers['targets'].public_key.keyid} (root 1)",
+        "bytes, 3 preferences, 5 entries",
+        "I like nothing that exists",
+        "Title of Trains run on rails.",
+    ):
+        assert wanted in printed
     assert main(["inspect", "--json", bundle, *trusted]) == 0
     described = json.loads(capsys.readouterr().out)
     assert [shard["n_entries"] for shard in described["shards"]] == [3, 2, 0]
-    assert described["shards"][1]["best_title"].startswith("Title of ")
+    assert [len(shard["examples"]) for shard in described["shards"]] == [3, 2, 0]
+    assert (described["issued"], described["stale"]) == ("2026-01-01T00:00:00+00:00", False)
+    assert described["age_days"] >= 300
+
+
+def test_verify_only(arguments, publisher: Publisher, capsys: pytest.CaptureFixture[str]) -> None:
+    bundle, *named = arguments
+    command = ["inspect", "--verify-only", bundle, *named[:2], *named[4:]]
+    assert main(command) == 0
+    assert capsys.readouterr().out == "verified: version 1 for u-1, valid until 2100-01-01\n"
+    assert main([*command, "--json"]) == 0
+    assert set(json.loads(capsys.readouterr().out)) == {"audience", "version", "issued", "expires", "stale"}
+    Path(bundle).write_bytes(publisher.bundle(CONTENT, expires=PAST))
+    assert main(command) == 0
+    assert "stale since 2020-01-01" in capsys.readouterr().out
+    Path(bundle).write_bytes(publisher.bundle(CONTENT)[:-1] + b"x")
+    assert main(command) == 1
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert captured.err.startswith("error: ")
 
 
 @pytest.mark.parametrize(

@@ -6,8 +6,8 @@ from hypothesis import strategies as st
 
 from prefdex_shared import container, patching
 from prefdex_shared.container import Container
-from prefdex_shared.errors import ConfigurationError, ExpiredError, NotSignedError, RollbackError, WrongAudienceError
-from support.bundles import AUDIENCE, CONTENT, PAST, Publisher, entry, parts
+from prefdex_shared.errors import ConfigurationError, HashMismatchError, PatchMismatchError
+from support.bundles import AUDIENCE, CONTENT, Publisher, entry, parts
 
 PREFERENCES = [f"I like topic {number}" for number in range(6)]
 CONTENTS = st.lists(st.sampled_from(PREFERENCES), unique=True).flatmap(
@@ -58,37 +58,16 @@ class TestRefused:
     def _apply(self, publisher: Publisher, old: bytes, patch: Container) -> Container:
         return patching.apply(parts(old), patch, trust=publisher.trust, audience=AUDIENCE)
 
-    def test_older_than_the_bundle(self, publisher: Publisher) -> None:
-        old = publisher.bundle(CONTENT, version=5)
-        with pytest.raises(RollbackError):
-            self._apply(publisher, old, parts(publisher.bundle(CONTENT, version=4)))
-
-    def test_expired(self, publisher: Publisher) -> None:
-        old = publisher.bundle(CONTENT)
-        with pytest.raises(ExpiredError, match="2020-01-01"):
-            self._apply(publisher, old, parts(publisher.bundle(CONTENT, version=2, expires=PAST)))
-
-    def test_for_another_user(self, publisher: Publisher) -> None:
-        old = publisher.bundle(CONTENT)
-        with pytest.raises(WrongAudienceError):
-            self._apply(publisher, old, parts(publisher.bundle(CONTENT, version=2, audience="u-2")))
-
     def test_made_for_another_base(self, publisher: Publisher) -> None:
         other = parts(publisher.bundle({**CONTENT, "I like sleep": []}))
         new = parts(publisher.bundle({**CONTENT, "I like sleep": []}, version=2))
         old = publisher.bundle({"I like tea": CONTENT["I like tea"]})
-        with pytest.raises(ConfigurationError, match=r"does not fit version 1: 4 files"):
+        with pytest.raises(PatchMismatchError, match=r"does not fit version 1: 4 files"):
             self._apply(publisher, old, patching.make(other, new))
-
-    def test_tampered(self, publisher: Publisher) -> None:
-        new = parts(publisher.bundle({"I like tea": []}, version=2))
-        patch = Container((), new.targets, {"s0": new.files["s0"] + b"x"})
-        with pytest.raises(NotSignedError, match="File 's0'"):
-            self._apply(publisher, publisher.bundle(CONTENT), patch)
 
     def test_applied_to_a_patch(self, publisher: Publisher) -> None:
         new = parts(publisher.bundle(CONTENT, version=2))
-        with pytest.raises(ConfigurationError, match="This is a patch"):
+        with pytest.raises(PatchMismatchError, match="This is a patch"):
             patching.apply(Container((), new.targets, {}), new, trust=publisher.trust, audience=AUDIENCE)
 
     def test_roots_that_do_not_continue(self, publisher: Publisher) -> None:
@@ -97,3 +76,32 @@ class TestRefused:
         publisher.rotate(targets=31)
         with pytest.raises(ConfigurationError, match="do not continue"):
             patching.make(parts(other.bundle(CONTENT)), parts(publisher.bundle(CONTENT, version=2)))
+
+
+class TestNotMade:
+    def _make(self, old: bytes, new: bytes) -> Container:
+        return patching.make(parts(old), parts(new))
+
+    def test_between_two_users(self, publisher: Publisher) -> None:
+        with pytest.raises(ConfigurationError, match="different users") as caught:
+            self._make(publisher.bundle(CONTENT), publisher.bundle(CONTENT, version=2, audience="u-2"))
+        assert "u-2" not in str(caught.value)
+
+    @pytest.mark.parametrize("version", [1, 2])
+    def test_to_a_version_that_is_not_newer(self, version: int, publisher: Publisher) -> None:
+        with pytest.raises(ConfigurationError, match=f"version {version}, and the old one of 2"):
+            self._make(publisher.bundle(CONTENT, version=2), publisher.bundle(CONTENT, version=version))
+
+    def test_of_patches(self, publisher: Publisher) -> None:
+        old, new = publisher.bundle(CONTENT), publisher.bundle({**CONTENT, "I like sleep": []}, version=2)
+        patch = container.encode(self._make(old, new))
+        with pytest.raises(PatchMismatchError, match="The new file is a patch"):
+            self._make(old, patch)
+        with pytest.raises(PatchMismatchError, match="The old file is a patch"):
+            self._make(patch, publisher.bundle(CONTENT, version=3))
+
+    def test_of_damaged_bundles(self, publisher: Publisher) -> None:
+        new = parts(publisher.bundle(CONTENT, version=2))
+        damaged = container.encode(Container((), new.targets, {**new.files, "s0": b"x"}))
+        with pytest.raises(HashMismatchError, match="File 's0'"):
+            self._make(publisher.bundle(CONTENT), damaged)

@@ -8,22 +8,33 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from prefdex_shared import wire
-from prefdex_shared.errors import FormatError, NewerFormatError
+from prefdex_shared.errors import FormatError, NewerFormatError, TooLargeError
 
 TEXT = st.text(st.characters(codec="utf-8"), max_size=20)
 LEAVES = st.none() | st.booleans() | st.integers(-(2**63), 2**64 - 1) | st.floats(allow_nan=False) | TEXT | st.binary()
-VALUES = st.recursive(LEAVES, lambda inner: st.lists(inner) | st.dictionaries(TEXT, inner), max_leaves=20)
+
+
+def _holding(inner: st.SearchStrategy) -> st.SearchStrategy:
+    return inner | st.lists(inner, max_size=6) | st.dictionaries(TEXT, inner, max_size=6)
+
+
+VALUES = _holding(_holding(_holding(LEAVES)))  # no format of ours goes deeper
+MANY = 1_000
+
+
+def _unpack(data: bytes) -> object:
+    return wire.unpack(data, "value", 1 << 20, MANY)
 
 
 @given(VALUES)
 def test_round_trip(value: object) -> None:
-    assert wire.unpack(wire.pack(value), "value", 1 << 20) == value
+    assert _unpack(wire.pack(value)) == value
 
 
 @given(st.binary(max_size=200))
 def test_any_bytes_are_read_or_refused(data: bytes) -> None:
     try:
-        value = wire.unpack(data, "value", 1 << 20)
+        value = _unpack(data)
     except FormatError as error:
         assert str(error).startswith("value: ")
     else:
@@ -36,7 +47,7 @@ def test_a_changed_byte_is_another_value_or_refused(value: object, data: st.Data
     position = data.draw(st.integers(0, len(packed) - 1))
     packed[position] ^= data.draw(st.integers(1, 255))
     try:
-        changed = wire.unpack(bytes(packed), "value", 1 << 20)
+        changed = _unpack(bytes(packed))
     except FormatError:
         return
     assert wire.pack(changed) != wire.pack(value)
@@ -90,6 +101,22 @@ def test_refused(data: bytes) -> None:
     finally:
         tracemalloc.stop()
     assert peak_bytes < 8 << 20, "memory must not follow what the data claim"
+
+
+@pytest.mark.parametrize(
+    ("value", "message"),
+    [
+        ([0] * 11, "more items"),
+        ([[0] * 5, [0] * 5], "more items"),
+        ({"a": [0] * 9}, "more items"),
+        ([[[[]]]], "nested"),
+    ],
+    ids=["in one list", "in two lists", "in a map", "deep"],
+)
+def test_items_and_depth_are_counted(value: object, message: str) -> None:
+    with pytest.raises(TooLargeError, match=message):
+        wire.unpack(wire.pack(value), "value", 1_000, max_items=10)
+    assert wire.unpack(wire.pack([[[0]], [0] * 5]), "value", 1_000, max_items=10) == [[[0]], [0] * 5]
 
 
 def test_too_long_is_refused_before_it_is_parsed() -> None:
