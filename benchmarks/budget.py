@@ -190,9 +190,10 @@ def _as_many_as_fit(persona: Persona, packed: Sequence[Shard], rows: list[tuple[
         files = []
         for at, each in enumerate(packed):
             wanted = tuple(sorted(row for owner, row in rows[:n] if owner == at))
-            if (at, *wanted) not in encoded:
-                encoded[(at, *wanted)] = shards.encode(_only(each, wanted))
-            files.append(encoded[(at, *wanted)])
+            key = (at, *wanted)
+            if key not in encoded:
+                encoded[key] = shards.encode(_only(each, wanted))
+            files.append(encoded[key])
         return sign(persona, files)
 
     fits, too_many = 0, len(rows) + 1

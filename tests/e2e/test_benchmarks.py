@@ -48,3 +48,12 @@ def test_retrieval_latency() -> None:
     assert set(result["p50_ms"]) == {"ours", "reference", "bare encoder"}
     # Twelve encodings against one: no machine is so noisy.
     assert result["ratio_vs_reference"] > 2
+
+
+def test_patch() -> None:
+    result = _run("patch")
+    assert result["preferences"] == 10
+    assert result["add"]["overhead_bytes"] <= 2_500
+    assert result["remove"]["bytes"] <= result["remove"]["overhead_bytes"] <= 2_500
+    assert (result["add"]["shards"], result["remove"]["shards"], result["replace"]["shards"]) == (1, 0, 1)
+    assert all(result[change]["ratio_vs_full"] < 1 for change in ("add", "remove", "replace", "grown"))
