@@ -16,8 +16,9 @@ lint: $(VENV)/.dev
 	$(VENV)/bin/mypy
 	$(VENV)/bin/lint-imports
 
-soak: $(VENV)/.dev  ## the long forms of kill tests
+soak: $(VENV)/.dev  ## the long forms of kill, fuzz and property tests
 	$(VENV)/bin/pytest -m soak $(ARGS)
+	$(VENV)/bin/pytest --hypothesis-profile soak tests/integration/test_laws.py tests/unit/shared $(ARGS)
 
 golden: $(VENV)/.dev  ## after a change of the format
 	$(VENV)/bin/python tests/golden/make.py

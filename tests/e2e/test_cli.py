@@ -10,6 +10,10 @@ from pathlib import Path
 
 import pytest
 
+from prefdex_client import apply_patch
+from prefdex_shared import container
+from support.bundles import AUDIENCE, CONTENT, Publisher, entry, parts
+
 pytestmark = pytest.mark.ray
 
 PREFDEX = [sys.executable, "-m", "prefdex_builder"]
@@ -17,6 +21,7 @@ COMMANDS = [
     ["demo"],
     ["build"],
     ["inspect"],
+    ["patch"],
     ["query"],
     ["corpus", "add"],
     ["encoder", "export"],
@@ -68,10 +73,68 @@ def test_from_keys_to_answers(tmp_path: Path) -> None:
     described = last_json(run("inspect", bundle, *trusted, "--json", cwd=tmp_path))
     assert [shard["n_entries"] for shard in described["shards"]] == [30]
     assert "People like tea" in run("inspect", bundle, *trusted, cwd=tmp_path).stdout
+    verified = run("inspect", bundle, *trusted, "--verify-only", cwd=tmp_path)
+    assert verified.stdout.startswith("verified: version 1 for u-1, valid until ")
+    assert last_json(run("inspect", bundle, *trusted, "--verify-only", "--json", cwd=tmp_path))["stale"] is False
     answer = last_json(run("query", bundle, "tea?", *trusted, "-e", "hashing:", "-k", 3, "--json", cwd=tmp_path))
     assert len(answer["answers"][0]["hits"]) == 3
     plain = run("query", bundle, "tea?", "more tea?", *trusted, "-e", "hashing:", "--unsteered", cwd=tmp_path)
     assert "more tea?\n" in plain.stdout
+
+
+def test_patch(tmp_path: Path) -> None:
+    publisher = Publisher()
+    (tmp_path / "root.json").write_bytes(publisher.trust)
+    for version, content in enumerate((CONTENT, {**CONTENT, "I like sleep": [entry("Sleep is long.")]}), 1):
+        (tmp_path / f"{version}.pdx").write_bytes(publisher.bundle(content, version=version))
+    report = last_json(run("patch", "1.pdx", "2.pdx", "--trust", "root.json", "--json", cwd=tmp_path))
+    assert (report["path"], report["from_version"], report["to_version"]) == ("u-1-1-to-2.pdx", 1, 2)
+    assert (sorted(report["files"]), report["roots"]) == (["manifest", "s3"], 0)
+    patch, new = tmp_path / report["path"], (tmp_path / "2.pdx").read_bytes()
+    assert (patch.stat().st_size, len(new)) == (report["patch_bytes"], report["bundle_bytes"])
+    patched = tmp_path / "patched.pdx"
+    apply_patch(tmp_path / "1.pdx", patch, patched, trust=publisher.trust, audience=AUDIENCE)
+    assert patched.read_bytes() == new
+    shown = run("patch", "1.pdx", "2.pdx", "-o", "other.pdx", cwd=tmp_path)
+    assert shown.returncode == 0
+    assert shown.stdout.startswith("other.pdx: version 1 to 2 of u-1\n")
+    assert (tmp_path / "other.pdx").read_bytes() == patch.read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["2.pdx", "1.pdx"], "error: The new bundle is of version 1, and the old one of 2."),
+        (["1.pdx", "1.pdx"], "error: The new bundle is of version 1, and the old one of 1."),
+        (["1.pdx", "theirs.pdx"], "error: The two bundles are for different users."),
+        (["1.pdx", "2.pdx", "-o", "2.pdx"], "error: 2.pdx is one of the two bundles."),
+        (["1.pdx", "2.pdx", "-o", "no/where.pdx"], "error: no/where.pdx cannot be written"),
+        (["1.pdx", "2.pdx", "--trust", "stranger.json"], "error: targets: not signed by enough keys"),
+        (["1.pdx", "damaged.pdx"], "error: File 's0' differs from its signed hash."),
+        (["1.pdx", "root.json"], "error: container: "),
+        (["1.pdx", "nowhere.pdx"], "error: The bundle nowhere.pdx cannot be read"),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, list) else "",
+)
+def test_patches_that_are_not_made(arguments: list[str], message: str, tmp_path: Path) -> None:
+    publisher = Publisher()
+    held = parts(publisher.bundle(CONTENT, version=3))
+    files = {
+        "root.json": publisher.trust,
+        "stranger.json": Publisher(first=40).trust,
+        "1.pdx": publisher.bundle(CONTENT),
+        "2.pdx": publisher.bundle(CONTENT, version=2),
+        "theirs.pdx": publisher.bundle(CONTENT, version=2, audience="u-2"),
+        "damaged.pdx": container.encode(container.Container((), held.targets, {**held.files, "s0": b"x"})),
+    }
+    for name, data in files.items():
+        (tmp_path / name).write_bytes(data)
+    done = run("patch", *arguments, cwd=tmp_path)
+    assert (done.returncode, done.stdout) == (1, "")
+    first, second = done.stderr.splitlines()
+    assert first.startswith(message)
+    assert second.startswith("  try: ")
+    assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == files
 
 
 @pytest.mark.parametrize(
@@ -122,7 +185,7 @@ def test_an_interrupt_leaves_things_whole(tmp_path: Path) -> None:
     )
     _wait_for(tmp_path / "work", process)
     process.send_signal(signal.SIGINT)
-    _, stderr = process.communicate(timeout=120)
+    _, stderr = process.communicate(timeout=600)
     if process.returncode != 0:  # it may have been done just before
         assert process.returncode == 130
         assert "Traceback" not in stderr

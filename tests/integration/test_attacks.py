@@ -1,4 +1,9 @@
-"""Every named attack ends in its own error, at both doors of a device, and leaves what the device has."""
+"""Every named attack ends in its own error, at both doors of a device, and leaves what the device has.
+
+Among them are the kinds of sigstore/model-transparency 647 (a signed name that leads outside), facebookresearch/faiss
+4115 and 5400 (a newer file; a crafted file that exhausts memory), and msgpack/msgpack-python 360 (limits that break
+real data, or that nine bytes get around).
+"""
 
 import json
 import os

@@ -1,34 +1,26 @@
 """The whole pipeline on a local Ray."""
 
 import json
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
 
 import pyarrow as pa
 import pytest
 
-from prefdex_builder.adding import add_corpus
 from prefdex_builder.cluster import Session
 from prefdex_builder.config import BuildConfig
 from prefdex_builder.engines import LLMConfig
-from prefdex_builder.pipeline import build
-from prefdex_builder.preferences import make_user
-from prefdex_builder.progress import Silent
-from prefdex_builder.report import AddReport, BuildReport
-from prefdex_builder.signing import BundleSigner, KeySet, init_keys
-from prefdex_builder.workspace import Workspace
-from prefdex_client import Memory
 from prefdex_shared import container, patching
 from prefdex_shared.chunking import ChunkConfig
 from prefdex_shared.errors import BuildError, ConfigurationError, CorpusError
 from prefdex_shared.filtering import FilterConfig
 from prefdex_shared.ids import chunk_id
+from support.place import CONFIG, Place
 from support.stages import Raising, foreign_error, our_error
 
 pytestmark = pytest.mark.ray
 
 TOPICS = ("tea", "trains", "dogs", "chess", "bread")
-CONFIG = BuildConfig(filtering=FilterConfig(tau=0.15, max_candidates=40), llm=LLMConfig("fake:"))
 PREFERENCES = [f"I like {topic} and everything about {topic}" for topic in TOPICS]
 
 
@@ -39,56 +31,6 @@ def _documents(n: int, start: int = 0) -> list[dict[str, str]]:
 def _document(number: int, topic: str) -> dict[str, str]:
     text = f"Document {number} tells of {topic}. People like {topic} for reason {number}."
     return {"id": f"d{number:04d}", "title": f"About {topic} {number}", "text": text, "source": "made up"}
-
-
-@dataclass
-class Place:
-    """A workspace, keys and a corpus in a folder of a test."""
-
-    folder: Path
-    session: Session
-    keys: KeySet = field(init=False)
-
-    def __post_init__(self) -> None:
-        self.folder.mkdir(exist_ok=True)
-        self.keys = init_keys(self.folder / "keys")
-
-    @property
-    def workspace(self) -> Workspace:
-        return Workspace(self.folder / "workspace")
-
-    def add(self, rows: list[dict[str, str]], n_files: int = 3, name: str = "corpus", **options) -> AddReport:
-        corpus = self.folder / name
-        corpus.mkdir(exist_ok=True)
-        for number in range(n_files):
-            text = "\n".join(map(json.dumps, rows[number::n_files]))
-            (corpus / f"{number}.jsonl").write_text(text + "\n", encoding="utf-8")
-        return self.add_files(str(corpus), **options)
-
-    def add_files(self, *sources: str, **options) -> AddReport:
-        return add_corpus(
-            self.workspace, sources, encoder="hashing:", session=self.session, progress=Silent(), **options
-        )
-
-    def build(self, users: dict[str, list[str]], config: BuildConfig = CONFIG) -> BuildReport:
-        return build(
-            self.workspace,
-            [make_user(user, texts) for user, texts in users.items()],
-            encoder="hashing:",
-            signer=BundleSigner.from_folder(self.keys.folder),
-            session=self.session,
-            progress=Silent(),
-            config=config,
-        )
-
-    def shards(self, report: BuildReport, user: str = "u-1") -> list[bytes]:
-        [path] = [each.path for each in report.users if each.user == user]
-        files = container.decode(Path(path).read_bytes()).files
-        return [files[f"s{number}"] for number in range(len(files) - 1)]
-
-    def memory(self, report: BuildReport, user: str = "u-1") -> Memory:
-        [path] = [each.path for each in report.users if each.user == user]
-        return Memory.open(path, trust=self.keys.root, encoder="hashing:", audience=user)
 
 
 @pytest.fixture
@@ -150,12 +92,6 @@ def test_a_replaced_preference_is_the_only_work(place: Place) -> None:
     patch = patching.make(old, new)
     assert list(patch.files) == ["s3"]
     assert patching.apply(old, patch, trust=place.keys.root.read_bytes(), audience="u-1") == new
-
-
-def test_law_2_a_union_of_preferences_is_a_union_of_shards(place: Place) -> None:
-    place.add(_documents(60))
-    report = place.build({"a": PREFERENCES[:3], "b": PREFERENCES[2:], "both": PREFERENCES})
-    assert set(place.shards(report, "a")) | set(place.shards(report, "b")) == set(place.shards(report, "both"))
 
 
 def test_a_byte_budget(place: Place) -> None:

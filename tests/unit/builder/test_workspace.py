@@ -160,6 +160,7 @@ def test_versions_of_a_user(tmp_path: Path) -> None:
     assert users.latest("u-1") is None
     for version in (1, 2, 10):
         users.put("u-1", version, b"%d" % version)
+    users.storage.folder("u-1").write("u-1-9-to-10.pdx", b"a patch that somebody put there")
     assert users.latest("u-1") == (10, b"10")
     with pytest.raises(ConfigurationError, match="is not a user id"):
         users.latest("../u-1")

@@ -48,6 +48,19 @@ def test_moved_shards_do_not_travel(publisher: Publisher) -> None:
     assert patch.files == {}
 
 
+def test_a_removed_preference_leaves_no_bytes(publisher: Publisher) -> None:
+    """The kind of asg017/sqlite-vec 54: space that is not freed after a delete."""
+    old_bytes = publisher.bundle(CONTENT)
+    old = parts(old_bytes)
+    kept = {text: CONTENT[text] for text in CONTENT if text != "I like trains"}
+    patch = patching.make(old, parts(publisher.bundle(kept, version=2)))
+    new_bytes = container.encode(patching.apply(old, patch, trust=publisher.trust, audience=AUDIENCE))
+    removed = old.files["s0"]
+    assert removed in old_bytes
+    assert removed not in new_bytes
+    assert len(new_bytes) < len(old_bytes) - len(removed)
+
+
 def test_a_whole_bundle_is_a_patch_too(publisher: Publisher) -> None:
     publisher.rotate(targets=30)
     old, new = parts(publisher.bundle(CONTENT)), publisher.bundle({"I like tea": []}, version=2)
