@@ -102,7 +102,9 @@ def _parsed(data: bytes, kind: type[T], where: str) -> Metadata[T]:
         raise TooLargeError(f"{where}: {len(data)} bytes are more than the {MAX_METADATA_BYTES} allowed.")
     try:
         metadata: Metadata[T] = Metadata.from_bytes(data)
-    except (DeserializationError, RecursionError):
+        # What is signed has a form of its own, which has no fractions and no halves of characters.
+        _ = metadata.signed_bytes
+    except (DeserializationError, SerializationError, RecursionError):
         raise FormatError(f"{where}: not well-formed TUF metadata.") from None
     if not isinstance(metadata.signed, kind):
         raise FormatError(f"{where}: metadata of another role.")

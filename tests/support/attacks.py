@@ -322,6 +322,18 @@ def _(publisher: Publisher) -> bytes:
     return publisher.bundle(CONTENT, version=_NEW) + b"\x00"
 
 
+def _more_signed(value: bytes) -> Callable[[Publisher], bytes]:
+    def make(publisher: Publisher) -> bytes:
+        held = _new(publisher)
+        return _with(held, targets=held.targets.replace(b'"version":6,', b'"version":6,"w":' + value + b","))
+
+    return make
+
+
+for _what, _value in {"a fraction": b"0.5", "infinity": b"Infinity", "half a character": b'"\\ud800"'}.items():
+    attack(f"{_what} in the metadata", FormatError, "targets: not well-formed")(_more_signed(_value))
+
+
 # Names.
 
 
