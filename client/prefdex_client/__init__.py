@@ -9,6 +9,7 @@ print(memory.context("What should I cook tonight?"))
 from prefdex_shared.errors import PrefdexError
 from prefdex_shared.steering import PAPER, UNSTEERED, Scoring
 
+from .context import ContextTemplate, render_context
 from .hits import Hit, Match
 from .memory import Memory, PreferenceInfo, Stats
 from .patching import apply_patch
@@ -16,6 +17,7 @@ from .patching import apply_patch
 __all__ = [
     "PAPER",
     "UNSTEERED",
+    "ContextTemplate",
     "Hit",
     "Match",
     "Memory",
@@ -24,4 +26,5 @@ __all__ = [
     "Scoring",
     "Stats",
     "apply_patch",
+    "render_context",
 ]

@@ -1,9 +1,11 @@
-"""What a query returns, and how it is put into a prompt."""
+"""What a query returns."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Literal
+
+Origin = Literal["signed", "local", "pending"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -13,14 +15,20 @@ class Match:
     Attributes:
         preference: Text of the preference.
         instruction: How to read the chunk in the light of it.
-        score: The entry's score for this question.
+        score: The entry's score for this question: `similarity` + `tag_score`.
+        similarity: Cosine similarity of the steered question and the instruction.
+        tag_score: What the entry gets for its preference; 0 where the question is not steered.
         confidence: The judge's confidence, in [0, 1].
+        origin: `signed` by the publisher, or `local`: made on this device.
     """
 
     preference: str
     instruction: str
     score: float
+    similarity: float
+    tag_score: float
     confidence: float
+    origin: Origin
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,13 +61,7 @@ class Hit:
         """The matches' preferences, best first."""
         return tuple(match.preference for match in self.matches)
 
-
-def render_context(hits: Sequence[Hit]) -> str:
-    """Render hits as numbered passages for the prompt of a generating LLM; empty for no hits."""
-    return "\n\n".join(_render(number, hit) for number, hit in enumerate(hits, start=1))
-
-
-def _render(number: int, hit: Hit) -> str:
-    notes = [f"Note: {instruction}" for instruction in hit.instructions]
-    source = [f"Source: {hit.source}"] if hit.source else []
-    return "\n".join([f"[{number}] {hit.title}".rstrip(), hit.text, *notes, *source])
+    @property
+    def is_local(self) -> bool:
+        """Whether nothing of it was signed by the publisher."""
+        return all(match.origin == "local" for match in self.matches)

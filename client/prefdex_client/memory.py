@@ -1,12 +1,14 @@
-"""`Memory`: a verified bundle, ready to answer questions."""
+"""`Memory`: verified shards, ready to answer questions."""
 
 from __future__ import annotations
 
+import asyncio
+import threading
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
-from datetime import datetime, timezone
+from datetime import datetime
 from pathlib import Path
-
-import numpy as np
+from typing import Protocol
 
 from prefdex_shared import container, files
 from prefdex_shared import trust as trusts
@@ -15,32 +17,35 @@ from prefdex_shared.container import MAX_CONTAINER_BYTES, MAX_METADATA_BYTES
 from prefdex_shared.encoder import Encoder, open_encoder
 from prefdex_shared.errors import ConfigurationError, EncoderMismatchError, FormatError
 from prefdex_shared.manifest import Manifest
-from prefdex_shared.records import Entry
-from prefdex_shared.steering import Scoring, SteeredQuestion, steer
+from prefdex_shared.steering import Scoring, SteeredQuestion
 from prefdex_shared.trust import Verified
 
-from .hits import Hit, Match, render_context
-from .index import EntryIndex
+from .context import DEFAULT_TEMPLATE, ContextTemplate, CountTokens, render_context
+from .engines import EngineName
+from .hits import Hit, Origin
+from .view import Held, View
 
 
 @dataclass(frozen=True, slots=True)
 class PreferenceInfo:
-    """A preference of the bundle.
+    """A preference of the memory.
 
     Attributes:
         text: The preference.
         n_entries: Chunks kept for it.
         shard_bytes: Size of its shard.
+        origin: `signed` by the publisher; `local`, made on this device; or `pending`, waiting for its shard.
     """
 
     text: str
     n_entries: int
     shard_bytes: int
+    origin: Origin
 
 
 @dataclass(frozen=True, slots=True)
 class Stats:
-    """What a bundle is.
+    """What a memory is.
 
     Attributes:
         audience: Opaque id of the user.
@@ -50,7 +55,7 @@ class Stats:
         stale: Whether they have.
         encoder_id: Encoder that questions are encoded with.
         llm: Name of the engine that judged and wrote.
-        bundle_bytes: Size of the `.pdx`.
+        bundle_bytes: Size of the `.pdx`, or of the store's files of this version.
         n_preferences: Preferences, those without entries included.
         n_entries: (chunk, preference) pairs.
         n_chunks: Distinct chunks.
@@ -73,34 +78,55 @@ class Stats:
     scoring: Scoring
 
 
-class Memory:
-    """A verified bundle with its index. Made by `Memory.open`; immutable, and safe to query from several threads."""
+@dataclass(frozen=True, slots=True)
+class Bundle:
+    """A verified bundle.
 
-    def __init__(self, verified: Verified, manifest: Manifest, bundle_bytes: int, encoder: Encoder) -> None:
+    Attributes:
+        verified: What was verified.
+        manifest: Its manifest.
+        n_bytes: Its size.
+    """
+
+    verified: Verified
+    manifest: Manifest
+    n_bytes: int
+
+
+class Source(Protocol):
+    """Where a memory's shards come from."""
+
+    @property
+    def bundle(self) -> Bundle:
+        """The bundle, which stays the same."""
+        ...
+
+    def token(self) -> Hashable:
+        """Return something that changes whenever `held` does; it is asked at every question."""
+        ...
+
+    def held(self, encoder: Encoder, /) -> Sequence[Held]:
+        """Return the preferences with what is kept for them, in the user's order."""
+        ...
+
+
+class Memory:
+    """Answers questions. Safe to use from several threads, each answer from one state.
+
+    Made by `Memory.open` from a file, which never changes, or by `DeviceStore.memory`, which follows what is forgotten
+    and added on the device.
+    """
+
+    def __init__(self, source: Source, encoder: Encoder, engine: EngineName = "auto") -> None:
+        manifest = source.bundle.manifest
         if manifest.encoder_id != encoder.id:
             raise EncoderMismatchError(
                 f"The bundle was built with encoder {manifest.encoder_id[:12]}, and {encoder.id[:12]} was given.",
                 hint="Use the encoder folder that was published with the bundle.",
             )
-        self._shards = read_shards(verified, manifest)
-        if any(shard.dim != encoder.dim for shard in self._shards):
-            raise FormatError(f"The bundle's vectors do not have the {encoder.dim} components of its encoder.")
-        self._verified = verified
-        self._manifest = manifest
-        self._bundle_bytes = bundle_bytes
-        self._encoder = encoder
-        self._entries: list[tuple[Entry, int]] = [
-            (entry, tag) for tag, shard in enumerate(self._shards) for entry in shard.entries
-        ]
-        self._rows_of_chunk: dict[str, list[int]] = {}
-        for row, (entry, _) in enumerate(self._entries):
-            self._rows_of_chunk.setdefault(entry.text, []).append(row)
-        # A chunk fills at most this many rows, so this many times k rows always hold k different chunks.
-        self._most_rows_per_chunk = max(map(len, self._rows_of_chunk.values()), default=1)
-        vectors = [shard.preference_vector for shard in self._shards]
-        self._preferences = np.array(vectors, dtype=np.float32).reshape(len(vectors), encoder.dim)
-        self._may_steer = np.array([bool(shard.entries) for shard in self._shards], dtype=bool)
-        self._index = EntryIndex(self._shards, encoder.dim)
+        self._source, self._encoder, self._engine = source, encoder, engine
+        self._lock = threading.Lock()
+        self._state = (source.token(), self._make_view())
 
     @classmethod
     def open(
@@ -111,6 +137,7 @@ class Memory:
         encoder: str | Path | Encoder,
         audience: str,
         min_version: int = 0,
+        engine: EngineName = "auto",
     ) -> Memory:
         """Verify a bundle, then parse it and build its index.
 
@@ -120,6 +147,7 @@ class Memory:
             encoder: The encoder folder, or a loaded encoder.
             audience: Opaque id of the user whose bundle this must be.
             min_version: Refuse a lower version. A file alone cannot know that a newer one was seen.
+            engine: What searches: `numpy`, `faiss`, or `auto`, by size.
 
         Raises:
             TrustError: The bundle is not to be believed; its subclass says why.
@@ -130,34 +158,33 @@ class Memory:
         verified, manifest = trusts.verify_whole(
             container.decode(data), trust=read_trust(trust), audience=audience, min_version=min_version
         )
-        loaded = open_encoder(encoder) if isinstance(encoder, (str, Path)) else encoder
-        return cls(verified, manifest, len(data), loaded)
+        return cls(_File(Bundle(verified, manifest, len(data))), load_encoder(encoder), engine)
 
     @property
     def preferences(self) -> list[PreferenceInfo]:
         """The preferences in the user's order, those without entries included."""
-        lengths = self._verified.lengths
         return [
-            PreferenceInfo(shard.preference.text, len(shard.entries), lengths[name])
-            for name, shard in zip(self._manifest.shard_names, self._shards, strict=True)
+            PreferenceInfo(each.shard.preference.text, len(each.shard.entries), each.n_bytes, each.origin)
+            for each in self._view().held
         ]
 
     def stats(self) -> Stats:
-        """Describe the bundle."""
+        """Describe the memory."""
+        bundle, view = self._source.bundle, self._view()
         return Stats(
-            audience=self._manifest.audience,
-            version=self._verified.version,
-            issued=self._verified.issued,
-            expires=self._verified.expires,
-            stale=self._verified.is_expired(datetime.now(timezone.utc)),
-            encoder_id=self._manifest.encoder_id,
-            llm=self._manifest.llm,
-            bundle_bytes=self._bundle_bytes,
-            n_preferences=len(self._shards),
-            n_entries=len(self._entries),
-            n_chunks=len(self._rows_of_chunk),
-            signed_by=self._verified.key_ids,
-            scoring=self._manifest.scoring,
+            audience=bundle.manifest.audience,
+            version=bundle.verified.version,
+            issued=bundle.verified.issued,
+            expires=bundle.verified.expires,
+            stale=bundle.verified.is_expired(),
+            encoder_id=bundle.manifest.encoder_id,
+            llm=bundle.manifest.llm,
+            bundle_bytes=bundle.n_bytes,
+            n_preferences=len(view.held),
+            n_entries=view.n_entries,
+            n_chunks=view.n_chunks,
+            signed_by=bundle.verified.key_ids,
+            scoring=bundle.manifest.scoring,
         )
 
     def steer(self, question: str, scoring: Scoring | None = None) -> SteeredQuestion:
@@ -167,8 +194,7 @@ class Memory:
             question: The user's question.
             scoring: Overrides the bundle's defaults.
         """
-        vector = self._encoder.encode([question])[0]
-        return steer(vector, self._preferences, self._may_steer, scoring or self._manifest.scoring)
+        return self._steer(self._view(), question, scoring)
 
     def query(self, question: str, k: int = 5, *, scoring: Scoring | None = None) -> list[Hit]:
         """Find the chunks that help to answer a question in line with the preferences.
@@ -179,7 +205,7 @@ class Memory:
             scoring: Overrides the bundle's defaults; `UNSTEERED` turns steering off.
 
         Returns:
-            Hits, best first. Empty for a bundle without entries.
+            Hits, best first. Empty for a memory without entries.
 
         Raises:
             ConfigurationError: The question is empty, or k is below 1.
@@ -188,26 +214,88 @@ class Memory:
             raise ConfigurationError("The question is empty.")
         if k < 1:
             raise ConfigurationError(f"k is the number of hits, at least 1, not {k}.")
-        if not self._entries:
+        view = self._view()
+        if not view.n_entries:
             return []
-        steered = self.steer(question, scoring)
-        found = self._index.search(steered, k * self._most_rows_per_chunk)
-        best_rows = dict.fromkeys(self._entries[row][0].text for row, _ in found)
-        return [self._hit(text, steered) for text in list(best_rows)[:k]]
+        return view.search(self._steer(view, question, scoring), k)
 
-    def context(self, question: str, k: int = 5, *, scoring: Scoring | None = None) -> str:
-        """Return the hits as text for a generating LLM's prompt; see `query`."""
-        return render_context(self.query(question, k, scoring=scoring))
+    async def aquery(self, question: str, k: int = 5, *, scoring: Scoring | None = None) -> list[Hit]:
+        """Find chunks in a thread of their own, so that an event loop goes on; see `query`."""
+        return await asyncio.to_thread(self.query, question, k, scoring=scoring)
 
-    def _hit(self, text: str, steered: SteeredQuestion) -> Hit:
-        matches = sorted((self._match(row, steered) for row in self._rows_of_chunk[text]), key=lambda each: -each.score)
-        entry = self._entries[self._rows_of_chunk[text][0]][0]
-        return Hit(entry.chunk_id, entry.title, text, entry.source, matches[0].score, tuple(matches))
+    def context(
+        self,
+        question: str,
+        k: int = 5,
+        *,
+        scoring: Scoring | None = None,
+        template: ContextTemplate = DEFAULT_TEMPLATE,
+        max_characters: int | None = None,
+        max_tokens: int | None = None,
+        count_tokens: CountTokens | None = None,
+    ) -> str:
+        """Return the hits as text for a generating LLM's prompt; see `query` and `render_context`.
 
-    def _match(self, row: int, steered: SteeredQuestion) -> Match:
-        entry, tag = self._entries[row]
-        score = self._index.score(row, steered)
-        return Match(self._shards[tag].preference.text, entry.instruction, score, entry.confidence)
+        Args:
+            question: The user's question.
+            k: Number of different chunks, at most.
+            scoring: Overrides the bundle's defaults.
+            template: How a hit is rendered.
+            max_characters: Length of the text, at most.
+            max_tokens: Tokens of the text, at most.
+            count_tokens: Counts as the generating LLM does; by default as the encoder does.
+        """
+        return render_context(
+            self.query(question, k, scoring=scoring),
+            template=template,
+            max_characters=max_characters,
+            max_tokens=max_tokens,
+            count_tokens=count_tokens or self._encoder.count_tokens,
+        )
+
+    def _steer(self, view: View, question: str, scoring: Scoring | None) -> SteeredQuestion:
+        vector = self._encoder.encode([question])[0]
+        return view.steer(vector, scoring or self._source.bundle.manifest.scoring)
+
+    def _view(self) -> View:
+        token, view = self._state
+        if token == self._source.token():
+            return view
+        with self._lock:
+            token, view = self._state
+            # Taken before the view is made: what changes in between is seen at the next question.
+            if token != (now := self._source.token()):
+                view = self._make_view()
+                self._state = (now, view)
+        return view
+
+    def _make_view(self) -> View:
+        held = self._source.held(self._encoder)
+        if any(each.shard.dim != self._encoder.dim for each in held):
+            raise FormatError(f"The bundle's vectors do not have the {self._encoder.dim} components of its encoder.")
+        return View(held, self._encoder.dim, self._engine)
+
+
+class _File:
+    """A `.pdx` that was read and verified; it never changes."""
+
+    def __init__(self, bundle: Bundle) -> None:
+        self.bundle = bundle
+
+    def token(self) -> Hashable:
+        """Return always the same."""
+        return None
+
+    def held(self, _: Encoder, /) -> Sequence[Held]:
+        """Return the bundle's shards."""
+        lengths = self.bundle.verified.lengths
+        shards = read_shards(self.bundle.verified, self.bundle.manifest)
+        return [Held(shard, "signed", lengths[name]) for name, shard in shards.items()]
+
+
+def load_encoder(encoder: str | Path | Encoder) -> Encoder:
+    """Return an encoder, loaded if its folder is given."""
+    return open_encoder(encoder) if isinstance(encoder, (str, Path)) else encoder
 
 
 def read_trust(trust: str | Path | bytes) -> bytes:

@@ -110,7 +110,7 @@ def describe(data: bytes, *, trust: bytes, audience: str) -> BundleDescription:
             n_bytes=verified.lengths[name],
             examples=tuple(_example(entry) for entry in shard.entries[:N_EXAMPLES]),
         )
-        for name, shard in zip(manifest.shard_names, read_shards(verified, manifest), strict=True)
+        for name, shard in read_shards(verified, manifest).items()
     ]
     return BundleDescription(
         audience=audience,

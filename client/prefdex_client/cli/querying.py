@@ -7,7 +7,8 @@ import dataclasses
 
 from prefdex_shared.steering import UNSTEERED, Scoring
 
-from ..hits import Hit, render_context
+from ..context import render_context
+from ..hits import Hit
 from ..memory import Memory
 from .output import emit, say
 

@@ -5,6 +5,7 @@ import prefdex_client
 
 def test_public_names_are_stable() -> None:
     assert sorted(prefdex_client.__all__) == [
+        "ContextTemplate",
         "Hit",
         "Match",
         "Memory",
@@ -15,5 +16,6 @@ def test_public_names_are_stable() -> None:
         "Stats",
         "UNSTEERED",
         "apply_patch",
+        "render_context",
     ]
     assert all(getattr(prefdex_client, name).__doc__ for name in prefdex_client.__all__)
