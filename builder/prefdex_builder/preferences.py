@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from prefdex_shared import files
+from prefdex_shared.changes import MAX_CHANGES_BYTES, Changes
 from prefdex_shared.errors import ConfigurationError
 from prefdex_shared.manifest import MAX_SHARDS, check_audience
 from prefdex_shared.records import Preference
@@ -82,3 +84,32 @@ def _user(where: str, line: str) -> User:
     ):
         raise ConfigurationError(f"{where}: 'user' must be a string, and 'preferences' a list of strings.")
     return make_user(row["user"], texts)
+
+
+def read_changes(path: Path) -> list[Changes]:
+    """Read what devices changed: a line of `prefdex-client changes --json` for each of them.
+
+    Raises:
+        ConfigurationError: A line is wrong; the message names the line, and quotes no preference.
+    """
+    text = files.read(path, "changes", MAX_CHANGES_BYTES)
+    try:
+        lines = text.decode("utf-8").splitlines()
+    except UnicodeDecodeError:
+        raise ConfigurationError(f"The changes {path} are not UTF-8.") from None
+    return [Changes.from_json(line, f"{path}:{number}") for number, line in enumerate(lines, 1) if line.strip()]
+
+
+def apply_changes(users: Sequence[User], changes: Sequence[Changes]) -> list[User]:
+    """Return users with the changes of their devices, in the order of the lines.
+
+    Raises:
+        ConfigurationError: A change is of a user who is not there, or leads to preferences that are not fit.
+    """
+    by_id = {user.id: user for user in users}
+    for each in changes:
+        if each.user not in by_id:
+            raise ConfigurationError(f"The changes name user {each.user}, for whom there are no preferences.")
+        preferences = each.apply(by_id[each.user].preferences)
+        by_id[each.user] = make_user(each.user, [preference.text for preference in preferences])
+    return list(by_id.values())

@@ -6,6 +6,7 @@ memory = Memory.open("me.pdx", trust="root.json", encoder="encoder/", audience="
 print(memory.context("What should I cook tonight?"))
 """
 
+from prefdex_shared.changes import Changes
 from prefdex_shared.errors import PrefdexError
 from prefdex_shared.steering import PAPER, UNSTEERED, Scoring
 
@@ -13,11 +14,15 @@ from .context import ContextTemplate, render_context
 from .hits import Hit, Match
 from .memory import Memory, PreferenceInfo, Stats
 from .patching import apply_patch
+from .store import Applied, DeviceStore
 
 __all__ = [
     "PAPER",
     "UNSTEERED",
+    "Applied",
+    "Changes",
     "ContextTemplate",
+    "DeviceStore",
     "Hit",
     "Match",
     "Memory",

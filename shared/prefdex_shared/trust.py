@@ -63,6 +63,7 @@ class Verified(Claims):
     Attributes:
         root: Bytes of the newest root metadata.
         root_version: Its version.
+        roots: Root metadata that lead from the anchor to it, one version after the other.
         key_ids: Keys that signed the targets.
         files: Content of the files that the container holds, by name.
         manifest: Decoded manifest; None for a patch that leaves it unchanged.
@@ -70,6 +71,7 @@ class Verified(Claims):
 
     root: bytes
     root_version: int
+    roots: tuple[bytes, ...]
     key_ids: tuple[str, ...]
     files: Mapping[str, bytes]
     manifest: Manifest | None
@@ -100,7 +102,7 @@ def verify(container: Container, *, trust: bytes, audience: str, min_version: in
         RollbackError: It is older than `min_version`.
         FormatError: Metadata are not well-formed or not canonical.
     """
-    root_bytes, root = _newest_root(trust, container.roots)
+    root, chain = _newest_root(trust, container.roots)
     metadata = read_targets(container.targets)
     check_signatures(metadata, [root.signed], "targets")
     claims = _claims(metadata.signed)
@@ -117,8 +119,9 @@ def verify(container: Container, *, trust: bytes, audience: str, min_version: in
         expires=min(claims.expires, root.signed.expires),
         hashes=claims.hashes,
         lengths=claims.lengths,
-        root=root_bytes,
+        root=canonical_bytes(root),
         root_version=root.signed.version,
+        roots=chain,
         key_ids=tuple(metadata.signatures),
         files=container.files,
         manifest=_manifest(container, claims),
@@ -166,8 +169,8 @@ def check_files(files: Mapping[str, bytes], claims: Claims) -> None:
             raise HashMismatchError(f"File {name!r} differs from its signed hash.")
 
 
-def _newest_root(trust: bytes, roots: Iterable[bytes]) -> tuple[bytes, Metadata[Root]]:
-    newest = read_anchor(trust)
+def _newest_root(trust: bytes, roots: Iterable[bytes]) -> tuple[Metadata[Root], tuple[bytes, ...]]:
+    newest, chain = read_anchor(trust), []
     for data in roots:
         root = read_root(data)
         version = root.signed.version
@@ -185,7 +188,8 @@ def _newest_root(trust: bytes, roots: Iterable[bytes]) -> tuple[bytes, Metadata[
         else:
             check_signatures(root, [newest.signed, root.signed], f"root {version}")
             newest = root
-    return canonical_bytes(newest), newest
+            chain.append(data)
+    return newest, tuple(chain)
 
 
 def _claims(targets: Targets) -> Claims:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from prefdex_client import apply_patch
+from prefdex_client import DeviceStore, apply_patch
 from prefdex_shared import container
 from support.bundles import AUDIENCE, CONTENT, Publisher, entry, parts
 
@@ -80,6 +80,28 @@ def test_from_keys_to_answers(tmp_path: Path) -> None:
     assert len(answer["answers"][0]["hits"]) == 3
     plain = run("query", bundle, "tea?", "more tea?", *trusted, "-e", "hashing:", "--unsteered", cwd=tmp_path)
     assert "more tea?\n" in plain.stdout
+
+
+def test_changes_of_a_device_are_built_for(tmp_path: Path) -> None:
+    _prepare(tmp_path)
+    last_json(run("keys", "init", "keys", "--json", cwd=tmp_path))
+    last_json(run("corpus", "add", "corpus.jsonl", "-w", "work", "-e", "hashing:", "--json", cwd=tmp_path))
+    built = last_json(run(*BUILD, cwd=tmp_path))
+    trust = tmp_path / "keys" / "root.json"
+    store = DeviceStore.open(tmp_path / "store", trust=trust, audience="u-1", encoder="hashing:")
+    store.apply(built["users"][0]["path"])
+    store.forget("People like tea")
+    store.add_preference("tea for reason 7")
+    (tmp_path / "changes.jsonl").write_text(store.changes().to_json() + "\n")
+    again = last_json(run(*BUILD, "--changes", "changes.jsonl", cwd=tmp_path))
+    assert [user["is_new"] for user in again["users"]] == [True, False]
+    store.apply(again["users"][0]["path"])
+    assert [(each.text, each.origin) for each in store.memory().preferences] == [("tea for reason 7", "signed")]
+    assert (store.changes().add, store.changes().forget) == ((), ())
+    (tmp_path / "changes.jsonl").write_text(store.changes().to_json().replace("u-1", "u-9"))
+    refused = run(*BUILD, "--changes", "changes.jsonl", cwd=tmp_path)
+    assert (refused.returncode, refused.stdout) == (1, "")
+    assert refused.stderr.startswith("error: The changes name user u-9, for whom there are no preferences.\n")
 
 
 def test_patch(tmp_path: Path) -> None:

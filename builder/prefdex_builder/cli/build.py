@@ -14,7 +14,7 @@ from ..cluster import ClusterConfig, start
 from ..config import MAX_VALID_DAYS, BuildConfig
 from ..engines import LLMConfig
 from ..pipeline import build
-from ..preferences import read_users
+from ..preferences import apply_changes, read_changes, read_users
 from ..report import BuildReport
 from ..signing import BundleSigner
 from ..workspace import Workspace
@@ -48,6 +48,10 @@ def run(
         Path, typer.Option(help='A line per user: JSON with "user" and "preferences".', show_default=False)
     ],
     keys: Annotated[Path, typer.Option(help="The keys folder.", show_default=False)],
+    changes: Annotated[
+        Path | None,
+        typer.Option(help="Lines of `prefdex-client changes --json`, on top of the preferences.", show_default=False),
+    ] = None,
     signer: Annotated[
         str | None, typer.Option(help="URI of the targets key.", show_default="targets.pem of the keys folder")
     ] = None,
@@ -71,7 +75,7 @@ def run(
     as_json: AsJson = False,
 ) -> None:
     """Build what is missing, and give each user a signed bundle."""
-    users = read_users(preferences)
+    users = apply_changes(read_users(preferences), read_changes(changes) if changes else [])
     config = BuildConfig(
         filtering=FilterConfig(tau, max_candidates, min_candidates),
         llm=LLMConfig(llm),

@@ -13,7 +13,7 @@ from importlib.metadata import version
 from prefdex_shared.errors import PrefdexError
 from prefdex_shared.steering import Scoring
 
-from . import doctor, inspecting, querying
+from . import doctor, inspecting, querying, storing
 
 _FAILED, _INTERRUPTED = 1, 130
 _TRUSTED, _ENCODER = "--trust root.json --audience u-4711", "--encoder encoder/"
@@ -42,7 +42,7 @@ def _parser() -> argparse.ArgumentParser:
 
     example = f"me.pdx 'What should I cook tonight?' {_TRUSTED} {_ENCODER}"
     query = _command(commands, "query", "Ask questions.", querying.run, example)
-    _bundle_arguments(query)
+    _bundle_arguments(query, "a .pdx file, or a store's folder")
     query.add_argument("--encoder", metavar="DIR", required=True, help="the encoder folder")
     query.add_argument("--min-version", type=int, default=0, metavar="N", help="refuse an older version")
     query.add_argument("questions", nargs="+", metavar="QUESTION")
@@ -54,8 +54,11 @@ def _parser() -> argparse.ArgumentParser:
         query.add_argument(f"--{knob.replace('_', '-')}", type=float, help=help_text)
 
     inspect = _command(commands, "inspect", "Show what a bundle holds.", inspecting.run, f"me.pdx {_TRUSTED}")
-    _bundle_arguments(inspect)
+    _bundle_arguments(inspect, "a .pdx file")
     inspect.add_argument("--verify-only", action="store_true", help="verify, and print one line without any content")
+
+    for name, text in storing.COMMANDS.items():
+        storing.add_arguments(name, _command(commands, name, text, storing.run, storing.example(name)))
 
     check = _command(commands, "doctor", "Check this device: encoder, bundle, libraries.", doctor.run, _ENCODER)
     check.add_argument("--encoder", metavar="DIR", help="the encoder folder to check")
@@ -75,7 +78,7 @@ def _command(
     return parser
 
 
-def _bundle_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("bundle", metavar="BUNDLE", help="a .pdx file")
+def _bundle_arguments(parser: argparse.ArgumentParser, what: str) -> None:
+    parser.add_argument("bundle", metavar="BUNDLE", help=what)
     parser.add_argument("--trust", metavar="FILE", required=True, help="the publisher's root.json")
     parser.add_argument("--audience", metavar="ID", required=True, help="whose bundle it must be")

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
+from pathlib import Path
 
 from prefdex_shared.steering import UNSTEERED, Scoring
 
 from ..context import render_context
 from ..hits import Hit
 from ..memory import Memory
+from ..store import DeviceStore
 from .output import emit, say
 
 _KNOBS = ("preference_weight", "tag_weight", "gate")
@@ -28,7 +30,12 @@ def run(options: argparse.Namespace) -> int:
 
 
 def open_memory(options: argparse.Namespace) -> Memory:
-    """Open the bundle that the arguments name."""
+    """Open the bundle, or the store, that the arguments name."""
+    if Path(options.bundle).is_dir():
+        store = DeviceStore.open(
+            options.bundle, trust=options.trust, audience=options.audience, encoder=options.encoder
+        )
+        return store.memory()
     return Memory.open(
         options.bundle,
         trust=options.trust,

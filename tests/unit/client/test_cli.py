@@ -115,7 +115,7 @@ def test_wrong_arguments(capsys: pytest.CaptureFixture[str]) -> None:
     assert "--trust" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("command", ["query", "inspect", "doctor"])
+@pytest.mark.parametrize("command", ["query", "inspect", "doctor", "apply", "forget", "add", "previous", "changes"])
 def test_help_shows_an_example(command: str, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
         main([command, "--help"])
@@ -150,3 +150,53 @@ def test_a_stale_bundle_is_marked(arguments, publisher: Publisher, capsys: pytes
     Path(bundle).write_bytes(publisher.bundle(CONTENT, expires=PAST))
     assert main(["query", *named, bundle, "tea"]) == 0
     assert "stale since 2020-01-01" in capsys.readouterr().out
+
+
+class TestStore:
+    def _run(self, tmp_path: Path, *arguments: str) -> int:
+        command, *rest = arguments
+        named = ["--trust", str(tmp_path / "root.json"), "--audience", AUDIENCE]
+        return main([command, *named, str(tmp_path / "store"), *rest])
+
+    def test_the_whole_way(self, arguments, tmp_path: Path, publisher: Publisher, capsys) -> None:
+        assert self._run(tmp_path, "apply", arguments[0]) == 0
+        assert "version 1: 4 files" in capsys.readouterr().out
+        assert self._run(tmp_path, "add", "I like sleep") == 0
+        assert self._run(tmp_path, "forget", "I like tea") == 0
+        printed = capsys.readouterr().out
+        assert "I like" not in printed
+        assert main(["query", str(tmp_path / "store"), *arguments[1:], "--json", "who likes tea"]) == 0
+        hits = json.loads(capsys.readouterr().out)["answers"][0]["hits"]
+        assert {match["preference"] for hit in hits for match in hit["matches"]} == {"I like trains"}
+        assert self._run(tmp_path, "changes") == 0
+        assert capsys.readouterr().out.startswith("1 added and 1 forgotten")
+        assert self._run(tmp_path, "changes", "--json") == 0
+        changes = json.loads(capsys.readouterr().out)
+        assert (changes["user"], changes["add"], len(changes["forget"])) == (AUDIENCE, ["I like sleep"], 1)
+        (tmp_path / "new.pdx").write_bytes(publisher.bundle(CONTENT, version=2))
+        assert self._run(tmp_path, "apply", str(tmp_path / "new.pdx"), "--json") == 0
+        assert json.loads(capsys.readouterr().out)["version"] == 2
+        assert self._run(tmp_path, "previous") == 0
+        assert capsys.readouterr().out == "version 1\n"
+
+    @pytest.mark.parametrize(
+        ("command", "message"),
+        [
+            (["apply", "nowhere.pdx"], "error: The file nowhere.pdx cannot be read"),
+            (["forget", "I like secrets"], "error: There is no such preference on this device."),
+            (["add", " "], "error: A preference has 1 to 4000 characters, not 0."),
+            (["previous"], "error: There is no earlier version on this device."),
+            (["changes", "--audience", "u-2"], "error: The store is another user's."),
+        ],
+        ids=lambda value: value[0] if isinstance(value, list) else "",
+    )
+    def test_errors_are_two_lines(self, arguments, command, message, tmp_path: Path, capsys) -> None:
+        assert self._run(tmp_path, "apply", arguments[0]) == 0
+        capsys.readouterr()
+        assert self._run(tmp_path, *command) == 1
+        captured = capsys.readouterr()
+        assert captured.out == ""
+        first, second = captured.err.splitlines()
+        assert first.startswith(message)
+        assert second.startswith("  try: ")
+        assert "secrets" not in captured.err

@@ -5,7 +5,10 @@ import prefdex_client
 
 def test_public_names_are_stable() -> None:
     assert sorted(prefdex_client.__all__) == [
+        "Applied",
+        "Changes",
         "ContextTemplate",
+        "DeviceStore",
         "Hit",
         "Match",
         "Memory",
