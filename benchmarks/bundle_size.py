@@ -21,7 +21,7 @@ from prefdex_shared import shard as shards
 from prefdex_shared.codes import dequantize, quantize
 from prefdex_shared.extractive import ExtractiveLLM
 from prefdex_shared.records import Chunk, Entry, Failure, Pair, Preference
-from prefdex_shared.shard import MAX_BODY_BYTES, MAX_SHARD_BYTES, Shard
+from prefdex_shared.shard import MAX_BODY_BYTES, MAX_BODY_ITEMS, MAX_SHARD_BYTES, Shard
 from prefdex_shared.trust import MANIFEST_FILE
 from prefdex_shared.vectors import Float32
 from prefdex_shared.writing import write
@@ -94,7 +94,7 @@ def _parts(data: bytes) -> dict[str, float]:
     for name in set(held.files) - {MANIFEST_FILE}:
         outer = wire.Fields(wire.unpack(held.files[name], name, MAX_SHARD_BYTES), name, _OUTER)
         compressed = outer.data("body", MAX_SHARD_BYTES)
-        body = wire.unpack(wire.decompress(compressed, name, MAX_BODY_BYTES), name, MAX_BODY_BYTES)
+        body = wire.unpack(wire.decompress(compressed, name, MAX_BODY_BYTES), name, MAX_BODY_BYTES, MAX_BODY_ITEMS)
         texts = len(wire.compress(wire.pack(body | {"instructions": []})))  # type: ignore[operator]
         sums["vectors"] += len(outer.data("codes", MAX_SHARD_BYTES))
         sums["texts"] += texts

@@ -64,6 +64,8 @@ class View:
         self._preferences = np.array(vectors, dtype=np.float32).reshape(len(vectors), dim)
         self._may_steer = np.array([each.may_steer for each in self.held], dtype=bool)
         self._vectors = _with_tags([each.shard.vectors for each in self.held], dim)
+        # Entries stand shard after shard: where each ends but the last.
+        self._ends = np.cumsum([len(each.shard.entries) for each in self.held])[:-1]
         self._engine = make_engine(self._vectors, engine)
 
     @property
@@ -78,7 +80,9 @@ class View:
 
     def steer(self, question: Float32, scoring: Scoring) -> SteeredQuestion:
         """Steer a question's vector: float32, (dim,), L2-normalized."""
-        return steer(question, self._preferences, self._may_steer, scoring)
+        similarities = self._vectors[:, : len(question)] @ question
+        entries = np.split(similarities, self._ends)
+        return steer(question, self._preferences, self._may_steer, scoring, entries)
 
     def search(self, steered: SteeredQuestion, k: int) -> list[Hit]:
         """Return the k best chunks, best first; ties in the order of preferences and of their entries."""

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from . import wire
 from .errors import ConfigurationError, FormatError
 from .ids import EncoderId
-from .steering import Scoring
+from .steering import MAX_SHARPNESS, Scoring
 
 FORMAT = 1
 MAX_MANIFEST_BYTES = 64 << 10
@@ -20,7 +20,7 @@ MAX_LLM_CHARACTERS = 300
 
 _AUDIENCE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@+-]{0,63}")
 _FIELDS = ("format", "audience", "encoder", "llm", "scoring", "n_shards")
-_SCORING = ("preference_weight", "tag_weight", "gate")
+_SCORING = ("preference_weight", "tag_weight", "gate", "sharpness", "evidence")
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +88,7 @@ def decode(data: bytes) -> Manifest:
     fields = wire.Fields(value, "manifest", _FIELDS)
     knobs = wire.Fields(fields.raw("scoring"), "manifest.scoring", _SCORING)
     try:
-        scoring = Scoring(*(knobs.number(name, -100.0, 100.0) for name in _SCORING))
+        scoring = Scoring(*(knobs.number(name, -1.0, MAX_SHARPNESS) for name in _SCORING))
         audience = check_audience(fields.text("audience", 64))
     except ConfigurationError as error:
         raise FormatError(f"manifest: {error}") from error

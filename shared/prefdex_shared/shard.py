@@ -51,7 +51,7 @@ _COLUMNS = {
 }
 _MAX_STEP = 1.0
 _BODY = ("preference", "encoder", "dim", "step", *_COLUMNS, "confidences", "similarities")
-_MAX_BODY_ITEMS = 2 * len(_BODY) + (len(_COLUMNS) + 2) * MAX_ENTRIES
+MAX_BODY_ITEMS = 2 * len(_BODY) + (len(_COLUMNS) + 2) * MAX_ENTRIES
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,7 +162,7 @@ def decode(data: bytes, where: str) -> Shard:
     if outer.text("codec", 40) != CODEC:
         raise FormatError(f"{where}: its codec is not {CODEC!r}.")
     raw_body = wire.decompress(outer.data("body", MAX_SHARD_BYTES), where, MAX_BODY_BYTES)
-    body = wire.Fields(wire.unpack(raw_body, where, MAX_BODY_BYTES, _MAX_BODY_ITEMS), where, _BODY)
+    body = wire.Fields(wire.unpack(raw_body, where, MAX_BODY_BYTES, MAX_BODY_ITEMS), where, _BODY)
     entries = _entries(body)
     dim = body.integer("dim", 1, MAX_DIM)
     n_vectors = 1 + len(entries)

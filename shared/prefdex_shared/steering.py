@@ -1,45 +1,63 @@
-"""Steering a question towards the preference that it touches (paper, section 3.3), and our tag term.
+"""Steering a question towards the preferences that it touches.
 
-    p*   = argmax over p of cos(q, p), among preferences that may steer
-    q~   = (q + preference_weight * p*) / norm
-    s(e) = cos(q~, v_e) + tag_weight * cos(q, p_e)
+The paper (section 3.3) adds the one preference that is most similar to the question. We let all of them take part, each
+by how much we believe that the question touches it, and let an entry's own preference count:
 
-Where cos(q, p*) is below the gate, no preference is near the question: q~ = q and the tag term is dropped. With
-preference_weight 1, tag_weight 0 and gate -1 this is the paper's rule.
+    e(j)  = mean of the 5 greatest cos(q, v) over the entries v of preference j; cos(q, p_j) where it has none
+    b(j)  = softmax over j of  sharpness * (cos(q, p_j) + evidence * e(j)),  among preferences that may steer
+    q~    = (q + preference_weight * sum_j b(j) p_j) / norm
+    s(v)  = cos(q~, v) + tag_weight * b(j),  with j the preference of v
+
+Where no preference has a cosine similarity of at least the gate, none is near the question: q~ = q and the tag term is
+dropped. Infinite sharpness without evidence, tag and gate is the paper's rule. ADR 0007 has the measurements.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
 from .errors import ConfigurationError
-from .vectors import Float32, normalize
+from .vectors import Float32, Float64, normalize
+
+N_EVIDENCE = 5
+"""Entries of a preference that tell whether a question touches it."""
+
+MAX_SHARPNESS = 1e9
+"""So sharp that the nearest preference alone counts."""
 
 
 @dataclass(frozen=True, slots=True)
 class Scoring:
-    """The three knobs of steering. A bundle carries its defaults; a query may override them.
+    """The knobs of steering. A bundle carries its defaults; a query may override them.
 
     Attributes:
-        preference_weight: Share of p* in the steered question; 0 leaves it as asked.
-        tag_weight: Weight of the similarity of the question to the entry's own preference.
-        gate: Cosine similarity to p* below which the question is not steered.
+        preference_weight: Share of the preferences in the steered question; 0 leaves it as asked.
+        tag_weight: What an entry gets if it is certain that the question touches its preference.
+        gate: Cosine similarity to the nearest preference below which the question is not steered.
+        sharpness: How strongly the nearest preference outweighs the others.
+        evidence: Weight of a preference's own entries beside its text.
     """
 
     preference_weight: float = 1.0
     tag_weight: float = 1.0
-    gate: float = 0.2
+    gate: float = 0.15
+    sharpness: float = 12.0
+    evidence: float = 0.5
 
     def __post_init__(self) -> None:
-        if not (0 <= self.preference_weight <= 100 and 0 <= self.tag_weight <= 100 and -1 <= self.gate <= 1):
-            raise ConfigurationError("Steering needs weights from 0 to 100 and a gate from -1 to 1.")
+        weights = (self.preference_weight, self.tag_weight, self.evidence)
+        if not all(0 <= weight <= 100 for weight in weights):
+            raise ConfigurationError("Steering needs weights from 0 to 100.")
+        if not (-1 <= self.gate <= 1 and 0 <= self.sharpness <= MAX_SHARPNESS):
+            raise ConfigurationError("Steering needs a gate from -1 to 1, and a sharpness from 0 to 1e9.")
 
 
 UNSTEERED = Scoring(preference_weight=0.0, tag_weight=0.0)
-PAPER = Scoring(preference_weight=1.0, tag_weight=0.0, gate=-1.0)
+PAPER = Scoring(preference_weight=1.0, tag_weight=0.0, gate=-1.0, sharpness=MAX_SHARPNESS, evidence=0.0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,8 +67,8 @@ class SteeredQuestion:
     Attributes:
         vector: float32, (dim,), L2-normalized: q~.
         tag_scores: float32, (m,): what an entry of each preference gets on top.
-        preference: Row of p*, or None where the question is not steered.
-        similarity: cos(q, p*); None where no preference may steer.
+        preference: Row of the preference that is believed in most, or None where the question is not steered.
+        similarity: Cosine similarity to the nearest preference; None where no preference may steer.
     """
 
     vector: Float32
@@ -60,7 +78,11 @@ class SteeredQuestion:
 
 
 def steer(
-    question: Float32, preferences: Float32, may_steer: npt.NDArray[np.bool_], scoring: Scoring
+    question: Float32,
+    preferences: Float32,
+    may_steer: npt.NDArray[np.bool_],
+    scoring: Scoring,
+    entries: Sequence[Float32] = (),
 ) -> SteeredQuestion:
     """Steer a question.
 
@@ -69,15 +91,36 @@ def steer(
         preferences: float32, (m, dim), L2-normalized rows.
         may_steer: bool, (m,): False for a preference whose shard is empty.
         scoring: The knobs.
+        entries: For each preference the cosine similarities of the question to its entries: float32, (n,).
     """
     unsteered = np.zeros(len(preferences), dtype=np.float32)
     if not may_steer.any():
         return SteeredQuestion(question, unsteered, None, None)
-    cosines = preferences @ question
-    nearest = int(np.where(may_steer, cosines, -np.inf).argmax())
-    similarity = float(cosines[nearest])
-    if similarity < scoring.gate:
-        return SteeredQuestion(question, unsteered, None, similarity)
-    steered = normalize(question + np.float32(scoring.preference_weight) * preferences[nearest])
-    tag_scores = (np.float32(scoring.tag_weight) * cosines).astype(np.float32)
-    return SteeredQuestion(steered, tag_scores, nearest, similarity)
+    cosines = (preferences @ question).astype(np.float64)
+    nearest = float(cosines[may_steer].max())
+    if nearest < scoring.gate:
+        return SteeredQuestion(question, unsteered, None, nearest)
+    beliefs = _beliefs(cosines, may_steer, scoring, entries)
+    mixture = (beliefs @ preferences).astype(np.float32)
+    steered = normalize(question + np.float32(scoring.preference_weight) * mixture)
+    tag_scores = (scoring.tag_weight * beliefs).astype(np.float32)
+    return SteeredQuestion(steered, tag_scores, int(beliefs.argmax()), nearest)
+
+
+def _beliefs(
+    cosines: Float64, may_steer: npt.NDArray[np.bool_], scoring: Scoring, entries: Sequence[Float32]
+) -> Float64:
+    signal = cosines.copy()
+    if scoring.evidence:
+        signal += scoring.evidence * np.array(
+            [_evidence(each) if len(each) else cosine for each, cosine in zip(entries, cosines, strict=True)]
+        )
+    signal[~may_steer] = -np.inf
+    exponents: Float64 = np.exp(scoring.sharpness * (signal - signal.max()))
+    beliefs: Float64 = exponents / exponents.sum()
+    return beliefs
+
+
+def _evidence(similarities: Float32) -> float:
+    n = min(N_EVIDENCE, len(similarities))
+    return float(np.partition(similarities, -n)[-n:].mean(dtype=np.float64))

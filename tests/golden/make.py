@@ -19,7 +19,7 @@ from prefdex_shared import container, patching, shard
 from prefdex_shared.manifest import Manifest
 from prefdex_shared.manifest import decode as decode_manifest
 from prefdex_shared.shard import Shard
-from prefdex_shared.steering import Scoring, steer
+from prefdex_shared.steering import PAPER, Scoring, steer
 from prefdex_shared.trust import verify_whole
 from support.bundles import AUDIENCE, CONTENT, ENCODER, Publisher, entry, parts
 
@@ -35,7 +35,8 @@ SCORINGS = {
     "the bundle's own": None,
     "unsteered": Scoring(0.0, 0.0, -1.0),
     "gated": Scoring(1.0, 1.0, 0.99),
-    "all three knobs": Scoring(0.5, 2.0, -1.0),
+    "the paper's": PAPER,
+    "all knobs": Scoring(0.5, 2.0, -1.0, 3.0, 0.9),
 }
 _K = 3
 _DIGITS = 5
@@ -116,7 +117,8 @@ def _search(name: str, data: bytes, question: str, knobs: str) -> dict[str, obje
     scoring = SCORINGS[knobs] or _manifest(data).scoring
     vector = ENCODER.encode([question])[0]
     preferences = np.array([each.preference_vector for each in held])
-    steered = steer(vector, preferences, np.array([bool(each.entries) for each in held]), scoring)
+    entries = [each.vectors @ vector for each in held]
+    steered = steer(vector, preferences, np.array([bool(each.entries) for each in held]), scoring, entries)
     best: dict[str, tuple[float, list[str]]] = {}
     for tag, each in enumerate(held):
         scores = each.vectors.astype(np.float64) @ steered.vector + float(steered.tag_scores[tag])
@@ -139,7 +141,7 @@ def _search(name: str, data: bytes, question: str, knobs: str) -> dict[str, obje
 
 
 def _knobs(scoring: Scoring) -> dict[str, float]:
-    return {name: getattr(scoring, name) for name in ("preference_weight", "tag_weight", "gate")}
+    return {name: getattr(scoring, name) for name in scoring.__slots__}
 
 
 if __name__ == "__main__":

@@ -64,14 +64,19 @@ def search(bundle: Json, question: list[float], knobs: Json, k: int) -> tuple[in
     vectors = [[_scaled(row, shard["step"]) for row in shard["codes"]] for shard in bundle["shards"]]
     cosines = [_dot(question, rows[0]) for rows in vectors]
     may_steer = [at for at, shard in enumerate(bundle["shards"]) if shard["entries"]]
-    nearest = max(may_steer, key=lambda at: cosines[at])
-    steered, tags = question, [0.0] * len(cosines)
-    if cosines[nearest] < knobs["gate"]:
-        nearest = None
-    else:
-        mixed = [q + knobs["preference_weight"] * p for q, p in zip(question, vectors[nearest][0], strict=True)]
+    nearest, steered, tags = None, question, [0.0] * len(cosines)
+    if max(cosines[at] for at in may_steer) >= knobs["gate"]:
+        signal = {at: cosines[at] + knobs["evidence"] * _evidence(question, vectors[at][1:]) for at in may_steer}
+        nearest = max(may_steer, key=lambda at: signal[at])
+        weights = {at: math.exp(knobs["sharpness"] * (signal[at] - signal[nearest])) for at in may_steer}
+        beliefs = {at: weight / sum(weights.values()) for at, weight in weights.items()}
+        mixed = list(question)
+        for at, belief in beliefs.items():
+            for component, value in enumerate(vectors[at][0]):
+                mixed[component] += knobs["preference_weight"] * belief * value
         length = math.sqrt(_dot(mixed, mixed))
-        steered, tags = [each / length for each in mixed], [knobs["tag_weight"] * cosine for cosine in cosines]
+        steered = [each / length for each in mixed]
+        tags = [knobs["tag_weight"] * beliefs.get(at, 0.0) for at in range(len(cosines))]
     hits: dict[str, Json] = {}
     for shard, rows, tag in zip(bundle["shards"], vectors, tags, strict=True):
         for entry, row in zip(shard["entries"], rows[1:], strict=True):
@@ -80,6 +85,11 @@ def search(bundle: Json, question: list[float], knobs: Json, k: int) -> tuple[in
             hit["preferences"].append(shard["preference"])
     best = sorted(hits.items(), key=lambda item: -item[1]["score"])[:k]
     return nearest, [{"chunk_id": chunk, **hit, "preferences": sorted(hit["preferences"])} for chunk, hit in best]
+
+
+def _evidence(question: list[float], rows: list[list[float]]) -> float:
+    best = sorted((_dot(question, row) for row in rows), reverse=True)[:5]
+    return sum(best) / len(best)
 
 
 def _unpack(data: bytes) -> Json:

@@ -49,7 +49,7 @@ def _parser() -> argparse.ArgumentParser:
     query.add_argument("-k", type=int, default=5, help="chunks per question (default 5)")
     query.add_argument("--context", action="store_true", help="print the hits as text for an LLM's prompt")
     query.add_argument("--unsteered", action="store_true", help="search with the question as it is asked")
-    for knob in ("preference_weight", "tag_weight", "gate"):
+    for knob in querying.KNOBS:
         help_text = f"override the bundle's steering (prefdex's own default: {getattr(Scoring(), knob)})"
         query.add_argument(f"--{knob.replace('_', '-')}", type=float, help=help_text)
 

@@ -14,7 +14,7 @@ from ..memory import Memory
 from ..store import DeviceStore
 from .output import emit, say
 
-_KNOBS = ("preference_weight", "tag_weight", "gate")
+KNOBS = tuple(field.name for field in dataclasses.fields(Scoring))
 
 
 def run(options: argparse.Namespace) -> int:
@@ -48,7 +48,7 @@ def open_memory(options: argparse.Namespace) -> Memory:
 def _scoring(options: argparse.Namespace, default: Scoring) -> Scoring:
     if options.unsteered:
         return UNSTEERED
-    given = {knob: getattr(options, knob) for knob in _KNOBS if getattr(options, knob) is not None}
+    given = {knob: getattr(options, knob) for knob in KNOBS if getattr(options, knob) is not None}
     return dataclasses.replace(default, **given)
 
 

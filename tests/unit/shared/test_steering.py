@@ -28,13 +28,20 @@ def test_the_papers_rule(seed: int) -> None:
     assert not steered.tag_scores.any()
 
 
-@given(st.integers(0, 2**32 - 1), st.floats(0, 3), st.floats(0, 3))
-def test_weights(seed: int, preference_weight: float, tag_weight: float) -> None:
+@given(st.integers(0, 2**32 - 1), st.floats(0, 3), st.floats(0, 3), st.floats(0, 30), st.floats(0, 2))
+def test_the_formula(seed, preference_weight, tag_weight, sharpness, evidence) -> None:
     question, preferences = _vectors(seed)
-    steered = steer(question, preferences, ALL, Scoring(preference_weight, tag_weight, gate=-1.0))
-    expected = question + preference_weight * preferences[steered.preference]
+    rng = np.random.default_rng(seed + 1)
+    entries = [normalize(rng.standard_normal((n, 16))) @ question for n in (9, 3, 0)]
+    scoring = Scoring(preference_weight, tag_weight, -1.0, sharpness, evidence)
+    steered = steer(question, preferences, ALL, scoring, entries)
+    cosines = preferences @ question
+    means = [np.sort(entries[0])[-5:].mean(), entries[1].mean(), cosines[2]]
+    beliefs = np.exp(sharpness * (cosines + evidence * np.array(means)))
+    beliefs /= beliefs.sum()
+    expected = question + preference_weight * (beliefs @ preferences)
     np.testing.assert_allclose(steered.vector, expected / np.linalg.norm(expected), atol=1e-5)
-    np.testing.assert_allclose(steered.tag_scores, tag_weight * (preferences @ question), atol=1e-5)
+    np.testing.assert_allclose(steered.tag_scores, tag_weight * beliefs, atol=1e-4)
 
 
 @given(st.integers(0, 2**32 - 1))
@@ -43,7 +50,7 @@ def test_below_the_gate_nothing_is_steered(seed: int) -> None:
     highest = float((preferences @ question).max())
     if highest >= 0.99:
         return
-    steered = steer(question, preferences, ALL, Scoring(gate=min(highest + 1e-3, 1.0)))
+    steered = steer(question, preferences, ALL, Scoring(gate=min(highest + 1e-3, 1.0), evidence=0.0))
     np.testing.assert_array_equal(steered.vector, question)
     assert steered.preference is None
     assert not steered.tag_scores.any()
@@ -61,12 +68,22 @@ def test_an_empty_preference_never_steers() -> None:
 
 def test_unsteered_leaves_the_question() -> None:
     question, preferences = _vectors(1)
-    steered = steer(question, preferences, ALL, UNSTEERED)
+    steered = steer(question, preferences, ALL, UNSTEERED, [np.zeros(0)] * 3)
     np.testing.assert_allclose(steered.vector, question, atol=1e-6)
     assert not steered.tag_scores.any()
 
 
-@pytest.mark.parametrize("knobs", [{"gate": 2.0}, {"tag_weight": -1.0}, {"preference_weight": float("nan")}])
+@pytest.mark.parametrize(
+    "knobs",
+    [
+        {"gate": 2.0},
+        {"tag_weight": -1.0},
+        {"preference_weight": float("nan")},
+        {"sharpness": -1.0},
+        {"sharpness": float("inf")},
+        {"evidence": 101.0},
+    ],
+)
 def test_impossible_knobs_are_refused(knobs: dict[str, float]) -> None:
     with pytest.raises(ConfigurationError):
         Scoring(**knobs)
