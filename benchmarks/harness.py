@@ -21,12 +21,15 @@ CACHE = Path(__file__).resolve().parents[1] / ".cache"
 _LIBRARIES = ("prefdex", "numpy", "onnxruntime", "faiss-cpu", "tokenizers")
 
 
-def arguments(description: str | None) -> argparse.Namespace:
-    """Parse the arguments of a benchmark."""
+def arguments(
+    description: str | None, more: Callable[[argparse.ArgumentParser], object] = lambda _: None
+) -> argparse.Namespace:
+    """Parse the arguments of a benchmark; `more` adds its own."""
     parser = argparse.ArgumentParser(description=description)
     parser.add_argument("--personas", type=Path, default=SAMPLE, help="a persona file of the paper's form")
     parser.add_argument("--size", choices=("default", "full"), default="default")
     parser.add_argument("--json", action="store_true", help="print one JSON object on the last line")
+    more(parser)
     return parser.parse_args()
 
 

@@ -57,3 +57,12 @@ def test_patch() -> None:
     assert result["remove"]["bytes"] <= result["remove"]["overhead_bytes"] <= 2_500
     assert (result["add"]["shards"], result["remove"]["shards"], result["replace"]["shards"]) == (1, 0, 1)
     assert all(result[change]["ratio_vs_full"] < 1 for change in ("add", "remove", "replace", "grown"))
+
+
+def test_steering() -> None:
+    result = _run("steering")
+    share = result["own_share"]
+    assert share["unsteered"] < share["ours"] <= share["ceiling"]
+    assert set(result["preference_accuracy"]) == set(result["relevance"]) == {*share} - {"ceiling"}
+    # The sample has one person of odd number: an interval would be made up.
+    assert result["gain_interval"] == [result["gain_over_paper_points"]] * 2
