@@ -17,8 +17,9 @@ from scipy.stats import bootstrap
 from harness import arguments, report
 from material import Corpus, corpus, encode, instruction
 from prefdex_builder.demo.personas import Persona, read_personas
-from prefdex_shared.steering import PAPER, UNSTEERED, Scoring, steer
-from prefdex_shared.vectors import Float32, similarities, store
+from prefdex_shared import vectors
+from prefdex_shared.steering import PAPER, UNSTEERED, Evidence, Scoring, steer
+from prefdex_shared.vectors import Float32, store
 
 N_DOCUMENTS = {"default": 2_000, "full": 4_000}
 N_PERSONAS = {"default": 24, "full": 1_000}
@@ -60,7 +61,7 @@ class Kept:
         self.preferences = encode(persona.preferences)
         self.questions = encode([question for block in persona.blocks for question in block.questions])
         self.own = [row for row, block in enumerate(persona.blocks) for _ in block.questions]
-        near = similarities(store(source.vectors), store(self.preferences)) >= TAU
+        near = vectors.similarities(store(source.vectors), store(self.preferences)) >= TAU
         self.tags, self.chunks = np.nonzero(near.T)  # preference after preference, as in a bundle
         self.texts = source.vectors
         self.vectors = source.vectors[self.chunks]
@@ -69,7 +70,7 @@ class Kept:
             self.vectors = encode([instruction(persona.preferences[t], source.chunks[c].text) for t, c in pairs])
         self.counts = near.sum(axis=0)
         self.near = near
-        self._ends = np.cumsum(self.counts)[:-1]
+        self._evidence = Evidence(self.counts.tolist())
 
     def search(self, scoring: Scoring) -> Found:
         """Ask all questions."""
@@ -81,8 +82,8 @@ class Kept:
         return statistics.mean(min(int(self.counts[own]), _K) / _K for own in self.own)
 
     def _one(self, question: Float32, own: int, scoring: Scoring) -> tuple[float, float, float]:
-        entries = np.split(self.vectors @ question, self._ends)
-        steered = steer(question, self.preferences, self.counts > 0, scoring, entries)
+        similarities = self.vectors @ question
+        steered = steer(question, self.preferences, self.counts > 0, scoring, self._evidence, similarities)
         scores = self.vectors @ steered.vector + steered.tag_scores[self.tags]
         best = list(dict.fromkeys(self.chunks[np.argsort(-scores, kind="stable")].tolist()))[:_K]
         if not best:

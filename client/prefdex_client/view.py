@@ -12,9 +12,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from prefdex_shared.ids import ChunkId, chunk_id
 from prefdex_shared.records import Entry
 from prefdex_shared.shard import Shard
-from prefdex_shared.steering import Scoring, SteeredQuestion, steer
+from prefdex_shared.steering import Evidence, Scoring, SteeredQuestion, steer
 from prefdex_shared.vectors import Float32
 
 from .engines import EngineName, make_engine
@@ -58,14 +59,14 @@ class View:
         self._rows_of_chunk: dict[str, list[int]] = {}
         for row, (entry, _) in enumerate(self._entries):
             self._rows_of_chunk.setdefault(entry.text, []).append(row)
+        self._chunk_ids: dict[str, ChunkId] = {}
         # A chunk fills at most this many rows, so this many times k rows always hold k different chunks.
         self._most_rows_per_chunk = max(map(len, self._rows_of_chunk.values()), default=1)
         vectors = [each.shard.preference_vector for each in self.held]
         self._preferences = np.array(vectors, dtype=np.float32).reshape(len(vectors), dim)
         self._may_steer = np.array([each.may_steer for each in self.held], dtype=bool)
         self._vectors = _with_tags([each.shard.vectors for each in self.held], dim)
-        # Entries stand shard after shard: where each ends but the last.
-        self._ends = np.cumsum([len(each.shard.entries) for each in self.held])[:-1]
+        self._evidence = Evidence([len(each.shard.entries) for each in self.held])
         self._engine = make_engine(self._vectors, engine)
 
     @property
@@ -81,8 +82,7 @@ class View:
     def steer(self, question: Float32, scoring: Scoring) -> SteeredQuestion:
         """Steer a question's vector: float32, (dim,), L2-normalized."""
         similarities = self._vectors[:, : len(question)] @ question
-        entries = np.split(similarities, self._ends)
-        return steer(question, self._preferences, self._may_steer, scoring, entries)
+        return steer(question, self._preferences, self._may_steer, scoring, self._evidence, similarities)
 
     def search(self, steered: SteeredQuestion, k: int) -> list[Hit]:
         """Return the k best chunks, best first; ties in the order of preferences and of their entries."""
@@ -95,20 +95,26 @@ class View:
 
     def _hit(self, text: str, query: Float32) -> Hit:
         rows = self._rows_of_chunk[text]
-        matches = sorted((self._match(row, query) for row in rows), key=lambda each: -each.score)
+        matches = [self._match(row, query) for row in rows]
+        if len(matches) > 1:
+            matches.sort(key=lambda each: -each.score)
         entry = self._entries[rows[0]][0]
-        return Hit(entry.chunk_id, entry.title, text, entry.source, matches[0].score, tuple(matches))
+        return Hit(self._chunk_id(text), entry.title, text, entry.source, matches[0].score, tuple(matches))
+
+    def _chunk_id(self, text: str) -> ChunkId:
+        if text not in self._chunk_ids:
+            self._chunk_ids[text] = chunk_id(text)
+        return self._chunk_ids[text]
 
     def _match(self, row: int, query: Float32) -> Match:
         entry, tag = self._entries[row]
         held = self.held[tag]
         dim = self._preferences.shape[1]
         similarity, tag_score = float(self._vectors[row, :dim] @ query[:dim]), float(query[dim + tag])
-        score = float(self._vectors[row] @ query)
         return Match(
             preference=held.shard.preference.text,
             instruction=entry.instruction,
-            score=score,
+            score=similarity + tag_score,
             similarity=similarity,
             tag_score=tag_score,
             confidence=entry.confidence,

@@ -26,6 +26,9 @@ from .vectors import Float32, Float64, normalize
 N_EVIDENCE = 5
 """Entries of a preference that tell whether a question touches it."""
 
+_FARTHEST = -2.0
+"""Below every cosine similarity."""
+
 MAX_SHARPNESS = 1e9
 """So sharp that the nearest preference alone counts."""
 
@@ -77,12 +80,42 @@ class SteeredQuestion:
     similarity: float | None
 
 
+class Evidence:
+    """Tells from a question's similarities to entries which preferences it touches.
+
+    Args:
+        counts: Entries of each of m preferences; entries stand preference after preference.
+    """
+
+    def __init__(self, counts: Sequence[int]) -> None:
+        self._counts = np.asarray(counts, dtype=np.int64)
+        ends = np.cumsum(self._counts)
+        rows = np.arange(max(int(self._counts.max(initial=0)), N_EVIDENCE))
+        # Rows of each preference, filled up with one that is farther away than any.
+        self._rows = np.where(rows < self._counts[:, None], (ends - self._counts)[:, None] + rows, self._counts.sum())
+        self._n = np.minimum(self._counts, N_EVIDENCE)
+
+    def of(self, similarities: Float32, cosines: Float64) -> Float64:
+        """Return e(j): float64, (m,).
+
+        Args:
+            similarities: float32, (n,): cosine similarities of the question and the entries.
+            cosines: float64, (m,): those of the question and the preferences.
+        """
+        padded = np.append(similarities.astype(np.float64), _FARTHEST)[self._rows]
+        best = np.sort(np.partition(padded, -N_EVIDENCE, axis=1)[:, -N_EVIDENCE:], axis=1)
+        sums = np.where(best > _FARTHEST, best, 0.0).sum(axis=1)
+        evidence: Float64 = np.where(self._n > 0, sums / np.maximum(self._n, 1), cosines)
+        return evidence
+
+
 def steer(
     question: Float32,
     preferences: Float32,
     may_steer: npt.NDArray[np.bool_],
     scoring: Scoring,
-    entries: Sequence[Float32] = (),
+    evidence: Evidence,
+    similarities: Float32,
 ) -> SteeredQuestion:
     """Steer a question.
 
@@ -91,7 +124,8 @@ def steer(
         preferences: float32, (m, dim), L2-normalized rows.
         may_steer: bool, (m,): False for a preference whose shard is empty.
         scoring: The knobs.
-        entries: For each preference the cosine similarities of the question to its entries: float32, (n,).
+        evidence: Knows how many entries each preference has.
+        similarities: float32, (n,): cosine similarities of the question and the entries.
     """
     unsteered = np.zeros(len(preferences), dtype=np.float32)
     if not may_steer.any():
@@ -100,27 +134,16 @@ def steer(
     nearest = float(cosines[may_steer].max())
     if nearest < scoring.gate:
         return SteeredQuestion(question, unsteered, None, nearest)
-    beliefs = _beliefs(cosines, may_steer, scoring, entries)
+    signal = cosines + scoring.evidence * evidence.of(similarities, cosines) if scoring.evidence else cosines
+    beliefs = _beliefs(signal, may_steer, scoring.sharpness)
     mixture = (beliefs @ preferences).astype(np.float32)
     steered = normalize(question + np.float32(scoring.preference_weight) * mixture)
     tag_scores = (scoring.tag_weight * beliefs).astype(np.float32)
     return SteeredQuestion(steered, tag_scores, int(beliefs.argmax()), nearest)
 
 
-def _beliefs(
-    cosines: Float64, may_steer: npt.NDArray[np.bool_], scoring: Scoring, entries: Sequence[Float32]
-) -> Float64:
-    signal = cosines.copy()
-    if scoring.evidence:
-        signal += scoring.evidence * np.array(
-            [_evidence(each) if len(each) else cosine for each, cosine in zip(entries, cosines, strict=True)]
-        )
-    signal[~may_steer] = -np.inf
-    exponents: Float64 = np.exp(scoring.sharpness * (signal - signal.max()))
+def _beliefs(signal: Float64, may_steer: npt.NDArray[np.bool_], sharpness: float) -> Float64:
+    signal = np.where(may_steer, signal, -np.inf)
+    exponents: Float64 = np.exp(sharpness * (signal - signal.max()))
     beliefs: Float64 = exponents / exponents.sum()
     return beliefs
-
-
-def _evidence(similarities: Float32) -> float:
-    n = min(N_EVIDENCE, len(similarities))
-    return float(np.partition(similarities, -n)[-n:].mean(dtype=np.float64))

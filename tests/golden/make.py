@@ -19,7 +19,7 @@ from prefdex_shared import container, patching, shard
 from prefdex_shared.manifest import Manifest
 from prefdex_shared.manifest import decode as decode_manifest
 from prefdex_shared.shard import Shard
-from prefdex_shared.steering import PAPER, Scoring, steer
+from prefdex_shared.steering import PAPER, Evidence, Scoring, steer
 from prefdex_shared.trust import verify_whole
 from support.bundles import AUDIENCE, CONTENT, ENCODER, Publisher, entry, parts
 
@@ -117,8 +117,9 @@ def _search(name: str, data: bytes, question: str, knobs: str) -> dict[str, obje
     scoring = SCORINGS[knobs] or _manifest(data).scoring
     vector = ENCODER.encode([question])[0]
     preferences = np.array([each.preference_vector for each in held])
-    entries = [each.vectors @ vector for each in held]
-    steered = steer(vector, preferences, np.array([bool(each.entries) for each in held]), scoring, entries)
+    counts = [len(each.entries) for each in held]
+    similarities = np.concatenate([each.vectors @ vector for each in held])
+    steered = steer(vector, preferences, np.array(counts) > 0, scoring, Evidence(counts), similarities)
     best: dict[str, tuple[float, list[str]]] = {}
     for tag, each in enumerate(held):
         scores = each.vectors.astype(np.float64) @ steered.vector + float(steered.tag_scores[tag])
