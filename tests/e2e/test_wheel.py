@@ -16,15 +16,17 @@ ROOT = Path(__file__).resolve().parents[2]
 ABSENT = ("ray", "torch", "boto3", "pyarrow", "rich", "typer", "onnx", "sentence_transformers", "pandas")
 
 
-@pytest.fixture(scope="module")
-def python(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("client")
+@pytest.fixture(scope="module", params=["client", "client-lite"])
+def python(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp(request.param)
     built = ["-m", "build", "--wheel", "--outdir", str(folder), str(ROOT)]
     subprocess.run([sys.executable, *built], check=True, capture_output=True)
     [wheel] = folder.glob("*.whl")
     venv.create(folder / "venv", with_pip=True)
     python = folder / "venv" / "bin" / "python"
-    subprocess.run([python, "-m", "pip", "install", "--quiet", f"{wheel}[client]"], check=True, capture_output=True)
+    subprocess.run(
+        [python, "-m", "pip", "install", "--quiet", f"{wheel}[{request.param}]"], check=True, capture_output=True
+    )
     return python
 
 
@@ -52,6 +54,11 @@ def test_a_golden_bundle_opens(python: Path) -> None:
 def test_nothing_of_the_builder_is_there(python: Path, module: str) -> None:
     done = _run(python, "-c", f"import {module}")
     assert "ModuleNotFoundError" in done.stderr
+
+
+def test_faiss_is_there_with_client_alone(python: Path) -> None:
+    lite = "client-lite" in str(python)
+    assert ("ModuleNotFoundError" in _run(python, "-c", "import faiss").stderr) == lite
 
 
 def test_the_real_encoder_runs_there(python: Path, minilm: Path) -> None:

@@ -60,9 +60,16 @@ def _parser() -> argparse.ArgumentParser:
     for name, text in storing.COMMANDS.items():
         storing.add_arguments(name, _command(commands, name, text, storing.run, storing.example(name)))
 
-    check = _command(commands, "doctor", "Check this device: encoder, bundle, libraries.", doctor.run, _ENCODER)
+    check = _command(
+        commands,
+        "doctor",
+        "Check encoder, trust, bundle, store, disk and clock.",
+        doctor.run,
+        _ENCODER,
+    )
     check.add_argument("--encoder", metavar="DIR", help="the encoder folder to check")
     check.add_argument("--bundle", metavar="FILE", help="the bundle to check; needs --trust, --audience and --encoder")
+    check.add_argument("--store", metavar="DIR", help="the store to check; needs the same three")
     check.add_argument("--trust", metavar="FILE", help="the publisher's root.json")
     check.add_argument("--audience", metavar="ID", help="whose bundle it must be")
     return parser

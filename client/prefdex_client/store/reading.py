@@ -17,7 +17,7 @@ from . import planning, state
 from .planning import Device
 from .state import MAX_STATE_BYTES, State
 
-STATE, FILES, METADATA = "state", "files", "metadata"
+STATE_FILE, FILES, METADATA = "state", "files", "metadata"
 
 _N_READS = 20
 
@@ -42,7 +42,7 @@ class StoreReader:
             FormatError: It is damaged.
             ConfigurationError: It cannot be read.
         """
-        now = state.decode(files.read(self.folder / STATE, "store's state", MAX_STATE_BYTES))
+        now = state.decode(files.read(self.folder / STATE_FILE, "store's state", MAX_STATE_BYTES))
         if now.audience != self._audience:
             raise WrongAudienceError("The store is another user's.")
         return now
@@ -50,7 +50,7 @@ class StoreReader:
     def token(self) -> Hashable:
         """Return what changes whenever the state does."""
         try:
-            status = (self.folder / STATE).stat()
+            status = (self.folder / STATE_FILE).stat()
         except OSError as error:
             raise ConfigurationError(f"The store {self.folder} cannot be read: {error.strerror or error}.") from error
         return status.st_ino, status.st_mtime_ns, status.st_size

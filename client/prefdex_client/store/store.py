@@ -24,7 +24,7 @@ from ..memory import Memory, load_encoder, read_trust
 from . import planning
 from .disk import Disk
 from .live import LiveSource
-from .reading import STATE, StoreReader, shards_of
+from .reading import STATE_FILE, StoreReader, shards_of
 from .writing import StoreWriter
 
 
@@ -84,7 +84,7 @@ class DeviceStore:
         """
         reader = StoreReader(Path(folder), read_trust(trust), check_audience(audience))
         writer = StoreWriter(reader, disk or Disk())
-        if not (reader.folder / STATE).exists():
+        if not (reader.folder / STATE_FILE).exists():
             writer.create(audience)
         reader.state()
         return cls(reader, writer, audience, None if encoder is None else load_encoder(encoder))

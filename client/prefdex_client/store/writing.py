@@ -20,7 +20,7 @@ from prefdex_shared.trust import read_claims
 from . import state
 from .disk import Disk
 from .planning import Plan
-from .reading import FILES, METADATA, STATE, StoreReader
+from .reading import FILES, METADATA, STATE_FILE, StoreReader
 from .state import State
 
 LOCK = "lock"
@@ -50,7 +50,7 @@ class StoreWriter:
         """
         try:
             self._folder.mkdir(parents=True, exist_ok=True)
-            ours = {LOCK, FILES, METADATA, STATE, STATE + _UNFINISHED}
+            ours = {LOCK, FILES, METADATA, STATE_FILE, STATE_FILE + _UNFINISHED}
             if not {path.name for path in self._folder.iterdir()} <= ours:
                 raise ConfigurationError(
                     f"{self._folder} holds something else than a store.", hint="Choose a new or an empty folder."
@@ -65,8 +65,8 @@ class StoreWriter:
         except OSError as error:
             raise ConfigurationError(f"{self._folder} cannot be written: {error.strerror or error}.") from error
         with self._locked():
-            if not (self._folder / STATE).exists():
-                self._put(self._folder / STATE, state.encode(State.new(audience)))
+            if not (self._folder / STATE_FILE).exists():
+                self._put(self._folder / STATE_FILE, state.encode(State.new(audience)))
 
     @contextmanager
     def writing(self) -> Iterator[State]:
@@ -93,7 +93,7 @@ class StoreWriter:
         for folder in sorted({path.parent for path in new}):
             self._disk.sync(folder)
         if plan.state != now:
-            self._put(self._folder / STATE, state.encode(plan.state))
+            self._put(self._folder / STATE_FILE, state.encode(plan.state))
             self._collect(plan.state)
         return {path.name: data for path, data in new.items() if path.parent.name == FILES}
 

@@ -5,8 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from prefdex_client.cli import main
-from support.bundles import AUDIENCE, CONTENT, PAST, Publisher
+from prefdex_client import DeviceStore
+from prefdex_client.cli import doctor, main
+from support.bundles import AUDIENCE, CONTENT, PAST, Publisher, soon
 
 
 @pytest.fixture
@@ -133,6 +134,57 @@ def test_doctor(arguments: list[str], minilm: Path, capsys: pytest.CaptureFixtur
     assert "FAIL  bundle: The bundle was built with encoder" in capsys.readouterr().out
     assert main(["doctor", *options]) == 1
     assert "needs --trust, --audience and --encoder" in capsys.readouterr().out
+
+
+class TestDoctor:
+    def _findings(self, capsys, *options: str) -> tuple[int, dict[str, dict]]:
+        code = main(["doctor", "--json", *options])
+        return code, {each["check"]: each for each in json.loads(capsys.readouterr().out)["findings"]}
+
+    @pytest.fixture
+    def store(self, tmp_path: Path, publisher: Publisher) -> list[str]:
+        (tmp_path / "root.json").write_bytes(publisher.trust)
+        (tmp_path / "given.pdx").write_bytes(publisher.bundle(CONTENT))
+        store = DeviceStore.open(tmp_path / "store", trust=publisher.trust, audience=AUDIENCE)
+        store.apply(tmp_path / "given.pdx")
+        store.add_preference("I like sleep")
+        named = ["--trust", str(tmp_path / "root.json"), "--audience", AUDIENCE, "--encoder", "hashing:"]
+        return ["--store", str(tmp_path / "store"), *named]
+
+    def test_a_store(self, store: list[str], capsys, monkeypatch: pytest.MonkeyPatch) -> None:
+        # The encoder without a model has no golden sentences.
+        monkeypatch.setattr(doctor, "_encoder", lambda _: (None, doctor.Finding("encoder", True, "")))
+        code, findings = self._findings(capsys, *store)
+        assert code == 0
+        assert "1 preferences wait for their shards" in findings["store"]["message"]
+        assert findings["trust"]["message"] == "root.json version 1, valid until 2100-01-01"
+        assert "signed on 2026-01-01" in findings["clock"]["message"]
+        assert findings["disk"]["ok"]
+
+    def test_what_is_wrong_comes_with_what_to_do(
+        self, store: list[str], tmp_path: Path, publisher: Publisher, capsys, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(doctor, "_encoder", lambda _: (None, doctor.Finding("encoder", True, "")))
+        for path in (tmp_path / "store" / "files").iterdir():
+            path.write_bytes(b"damaged")
+        (tmp_path / "root.json").write_bytes(Publisher(expires=PAST).trust)
+        monkeypatch.setattr(doctor, "MIN_FREE_BYTES", 1 << 62)
+        code, findings = self._findings(capsys, *store)
+        assert code == 1
+        assert {check for check, each in findings.items() if not each["ok"]} == {"store", "trust", "disk"}
+        assert all(each["ok"] or each["hint"] for each in findings.values())
+
+    def test_a_clock_that_is_behind(self) -> None:
+        finding = doctor._clock(soon())
+        assert not finding.ok
+        assert "The clock is behind" in finding.hint
+
+    def test_it_makes_no_store(self, store: list[str], tmp_path: Path, capsys) -> None:
+        (tmp_path / "empty").mkdir()
+        code, findings = self._findings(capsys, *store, "--store", str(tmp_path / "empty"))
+        assert code == 1
+        assert findings["store"]["message"].startswith("There is no store at ")
+        assert list((tmp_path / "empty").iterdir()) == []
 
 
 def test_doctor_names_a_damaged_encoder(minilm: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
