@@ -21,7 +21,6 @@ from prefdex_builder.bundling import Bundler
 from prefdex_builder.config import BuildConfig
 from prefdex_builder.demo.personas import Persona, read_personas
 from prefdex_builder.preferences import User, make_user
-from prefdex_builder.stages import pack
 from prefdex_builder.stages.trim import trim_stored
 from prefdex_builder.workspace import ShardRecord, Workspace
 from prefdex_client import Memory
@@ -29,6 +28,7 @@ from prefdex_shared import shard as shards
 from prefdex_shared.encoder import HashingEncoder
 from prefdex_shared.errors import ConfigurationError
 from prefdex_shared.ids import EncoderId
+from prefdex_shared.packing import pack
 from prefdex_shared.records import Entry, Preference
 from prefdex_shared.shard import Shard
 from prefdex_shared.vectors import Float32

@@ -8,10 +8,12 @@ print(memory.context("What should I cook tonight?"))
 
 from prefdex_shared.changes import Changes
 from prefdex_shared.errors import PrefdexError
+from prefdex_shared.records import Document
 from prefdex_shared.steering import PAPER, UNSTEERED, Scoring
 
 from .context import ContextTemplate, render_context
 from .hits import Hit, Match
+from .local import IngestReport, LocalConfig
 from .memory import Memory, PreferenceInfo, Stats
 from .patching import apply_patch
 from .store import Applied, DeviceStore
@@ -23,7 +25,10 @@ __all__ = [
     "Changes",
     "ContextTemplate",
     "DeviceStore",
+    "Document",
     "Hit",
+    "IngestReport",
+    "LocalConfig",
     "Match",
     "Memory",
     "PrefdexError",

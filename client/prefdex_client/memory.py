@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -17,13 +17,15 @@ from prefdex_shared.container import MAX_CONTAINER_BYTES, MAX_METADATA_BYTES
 from prefdex_shared.encoder import Encoder, open_encoder
 from prefdex_shared.errors import ConfigurationError, EncoderMismatchError, FormatError
 from prefdex_shared.manifest import Manifest
+from prefdex_shared.records import Document
 from prefdex_shared.steering import Scoring, SteeredQuestion
 from prefdex_shared.trust import Verified
 
 from .context import DEFAULT_TEMPLATE, ContextTemplate, CountTokens, render_context
 from .engines import EngineName
 from .hits import Hit, Origin
-from .view import Held, View
+from .local import IngestReport, LocalConfig, LocalLLM
+from .view import Held, Part, View
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,6 +112,16 @@ class Source(Protocol):
         ...
 
 
+class Ingest(Protocol):
+    """Takes documents into a store."""
+
+    def __call__(
+        self, documents: Iterable[Document | str], *, llm: LocalLLM, config: LocalConfig | None
+    ) -> IngestReport:
+        """Take them in."""
+        ...
+
+
 class Memory:
     """Answers questions. Safe to use from several threads, each answer from one state.
 
@@ -117,14 +129,16 @@ class Memory:
     and added on the device.
     """
 
-    def __init__(self, source: Source, encoder: Encoder, engine: EngineName = "auto") -> None:
+    def __init__(
+        self, source: Source, encoder: Encoder, engine: EngineName = "auto", ingest: Ingest | None = None
+    ) -> None:
         manifest = source.bundle.manifest
         if manifest.encoder_id != encoder.id:
             raise EncoderMismatchError(
                 f"The bundle was built with encoder {manifest.encoder_id[:12]}, and {encoder.id[:12]} was given.",
                 hint="Use the encoder folder that was published with the bundle.",
             )
-        self._source, self._encoder, self._engine = source, encoder, engine
+        self._source, self._encoder, self._engine, self._ingest = source, encoder, engine, ingest
         self._lock = threading.Lock()
         self._state = (source.token(), self._make_view())
 
@@ -164,7 +178,7 @@ class Memory:
     def preferences(self) -> list[PreferenceInfo]:
         """The preferences in the user's order, those without entries included."""
         return [
-            PreferenceInfo(each.shard.preference.text, len(each.shard.entries), each.n_bytes, each.origin)
+            PreferenceInfo(each.preference.text, each.n_entries, each.n_bytes, each.origin)
             for each in self._view().held
         ]
 
@@ -253,6 +267,18 @@ class Memory:
             count_tokens=count_tokens or self._encoder.count_tokens,
         )
 
+    def ingest(
+        self, documents: Iterable[Document | str], *, llm: LocalLLM = None, config: LocalConfig | None = None
+    ) -> IngestReport:
+        """Take in documents that came to this device; see `DeviceStore.ingest`. The next question finds them.
+
+        Raises:
+            ConfigurationError: The memory is of a file, which never changes, or they cannot be taken in.
+        """
+        if self._ingest is None:
+            raise ConfigurationError("The memory of a file never changes.", hint="Ingest into a DeviceStore's memory.")
+        return self._ingest(documents, llm=llm, config=config)
+
     def _steer(self, view: View, question: str, scoring: Scoring | None) -> SteeredQuestion:
         vector = self._encoder.encode([question])[0]
         return view.steer(vector, scoring or self._source.bundle.manifest.scoring)
@@ -271,7 +297,7 @@ class Memory:
 
     def _make_view(self) -> View:
         held = self._source.held(self._encoder)
-        if any(each.shard.dim != self._encoder.dim for each in held):
+        if any(part.shard.dim != self._encoder.dim for each in held for part in each.parts):
             raise FormatError(f"The bundle's vectors do not have the {self._encoder.dim} components of its encoder.")
         return View(held, self._encoder.dim, self._engine)
 
@@ -290,7 +316,7 @@ class _File:
         """Return the bundle's shards."""
         lengths = self.bundle.verified.lengths
         shards = read_shards(self.bundle.verified, self.bundle.manifest)
-        return [Held(shard, "signed", lengths[name]) for name, shard in shards.items()]
+        return [Held((Part(shard, "signed", lengths[name]),)) for name, shard in shards.items()]
 
 
 def load_encoder(encoder: str | Path | Encoder) -> Encoder:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from prefdex_shared.ids import ChunkId, chunk_id
-from prefdex_shared.records import Entry
+from prefdex_shared.records import Entry, Preference
 from prefdex_shared.shard import Shard
 from prefdex_shared.steering import Evidence, Scoring, SteeredQuestion, steer
 from prefdex_shared.vectors import Float32
@@ -23,8 +23,8 @@ from .hits import Hit, Match, Origin
 
 
 @dataclass(frozen=True, slots=True)
-class Held:
-    """A preference with what is kept for it.
+class Part:
+    """A shard that is held.
 
     Attributes:
         shard: The preference and its entries.
@@ -36,10 +36,46 @@ class Held:
     origin: Origin
     n_bytes: int
 
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """A preference with what is kept for it.
+
+    Attributes:
+        parts: At least one; the publisher's first.
+    """
+
+    parts: tuple[Part, ...]
+
+    @property
+    def preference(self) -> Preference:
+        """The preference."""
+        return self.parts[0].shard.preference
+
+    @property
+    def vector(self) -> Float32:
+        """The preference's vector: float32, (dim,), L2-normalized."""
+        return self.parts[0].shard.preference_vector
+
+    @property
+    def origin(self) -> Origin:
+        """Where the preference comes from."""
+        return self.parts[0].origin
+
+    @property
+    def n_entries(self) -> int:
+        """Number of entries."""
+        return sum(len(part.shard.entries) for part in self.parts)
+
+    @property
+    def n_bytes(self) -> int:
+        """Bytes that it takes."""
+        return sum(part.n_bytes for part in self.parts)
+
     @property
     def may_steer(self) -> bool:
-        """Whether it can be p*: a preference whose shard is empty cannot, and one that waits for its shard can."""
-        return bool(self.shard.entries) or self.origin == "pending"
+        """Whether it can steer: not if its shards are empty, unless it waits for them."""
+        return self.n_entries > 0 or self.origin == "pending"
 
 
 class View:
@@ -53,20 +89,23 @@ class View:
 
     def __init__(self, held: Sequence[Held], dim: int, engine: EngineName = "auto") -> None:
         self.held = tuple(held)
-        self._entries: list[tuple[Entry, int]] = [
-            (entry, tag) for tag, each in enumerate(self.held) for entry in each.shard.entries
+        self._entries: list[tuple[Entry, int, Origin]] = [
+            (entry, tag, part.origin)
+            for tag, each in enumerate(self.held)
+            for part in each.parts
+            for entry in part.shard.entries
         ]
         self._rows_of_chunk: dict[str, list[int]] = {}
-        for row, (entry, _) in enumerate(self._entries):
+        for row, (entry, *_) in enumerate(self._entries):
             self._rows_of_chunk.setdefault(entry.text, []).append(row)
         self._chunk_ids: dict[str, ChunkId] = {}
         # A chunk fills at most this many rows, so this many times k rows always hold k different chunks.
         self._most_rows_per_chunk = max(map(len, self._rows_of_chunk.values()), default=1)
-        vectors = [each.shard.preference_vector for each in self.held]
+        vectors = [each.vector for each in self.held]
         self._preferences = np.array(vectors, dtype=np.float32).reshape(len(vectors), dim)
         self._may_steer = np.array([each.may_steer for each in self.held], dtype=bool)
-        self._vectors = _with_tags([each.shard.vectors for each in self.held], dim)
-        self._evidence = Evidence([len(each.shard.entries) for each in self.held])
+        self._vectors = _with_tags([_vectors(each, dim) for each in self.held], dim)
+        self._evidence = Evidence([each.n_entries for each in self.held])
         self._engine = make_engine(self._vectors, engine)
 
     @property
@@ -107,19 +146,22 @@ class View:
         return self._chunk_ids[text]
 
     def _match(self, row: int, query: Float32) -> Match:
-        entry, tag = self._entries[row]
-        held = self.held[tag]
+        entry, tag, origin = self._entries[row]
         dim = self._preferences.shape[1]
         similarity, tag_score = float(self._vectors[row, :dim] @ query[:dim]), float(query[dim + tag])
         return Match(
-            preference=held.shard.preference.text,
+            preference=self.held[tag].preference.text,
             instruction=entry.instruction,
             score=similarity + tag_score,
             similarity=similarity,
             tag_score=tag_score,
             confidence=entry.confidence,
-            origin=held.origin,
+            origin=origin,
         )
+
+
+def _vectors(held: Held, dim: int) -> Float32:
+    return np.concatenate([np.zeros((0, dim), np.float32), *(part.shard.vectors for part in held.parts)])
 
 
 def _with_tags(blocks: Sequence[Float32], dim: int) -> Float32:

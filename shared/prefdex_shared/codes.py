@@ -24,18 +24,19 @@ _ZERO_ROWS = 2
 """Rows of zeros that count as standing before the first: the mean of few rows is a poor guess."""
 
 
-def quantize(vectors: Float32) -> tuple[Int8, float]:
+def quantize(vectors: Float32, min_step: float = FINEST_STEP) -> tuple[Int8, float]:
     """Round the directions of vectors to multiples of one step.
 
     Args:
         vectors: float, (n, dim), finite. They are scaled to unit length; a row of zeros stays one.
+        min_step: Take no finer step than this.
 
     Returns:
         codes: int8, (n, dim), in [-127, 127].
         step: a 32-bit float, > 0; the unit vectors are about codes * step, within half a step a component.
     """
     unit = normalize(vectors).astype(np.float64)
-    step = float(np.float32(max(FINEST_STEP, np.abs(unit).max(initial=0.0) / _MAX_CODE)))
+    step = float(np.float32(max(min_step, np.abs(unit).max(initial=0.0) / _MAX_CODE)))
     codes: Float64 = np.rint(unit / step)
     return np.clip(codes, -_MAX_CODE, _MAX_CODE).astype(np.int8), step
 

@@ -112,6 +112,27 @@ def pack(
     return Shard(preference, encoder_id, tuple(entries[index] for index in best_first), codes[rows], step)
 
 
+def extend(shard: Shard, entries: list[Entry], vectors: Float32) -> Shard:
+    """Return a shard with more entries.
+
+    The codes that it has stay as they are, so that rounding does not add up; only a component larger than any before
+    makes the step coarser.
+
+    Args:
+        shard: The shard.
+        entries: n entries of chunks that it does not have.
+        vectors: float32, (n, dim), L2-normalized: the embeddings of their instructions.
+    """
+    more, step = quantize(vectors, shard.step)
+    codes = shard.codes if step == shard.step else quantize(dequantize(shard.codes, shard.step), step)[0]
+    codes = np.concatenate([codes, more])
+    everything = [*shard.entries, *(_rounded(entry) for entry in entries)]
+    best_first = ranking.order(everything, codes[1:])
+    rows = [0, *(1 + index for index in best_first)]
+    ordered = tuple(everything[index] for index in best_first)
+    return Shard(shard.preference, shard.encoder_id, ordered, codes[rows], step)
+
+
 def encode(shard: Shard) -> bytes:
     """Encode a shard; `decode` gives an equal one back.
 

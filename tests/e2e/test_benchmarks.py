@@ -66,3 +66,11 @@ def test_steering() -> None:
     assert set(result["preference_accuracy"]) == set(result["relevance"]) == {*share} - {"ceiling"}
     # The sample has one person of odd number: an interval would be made up.
     assert result["gain_interval"] == [result["gain_over_paper_points"]] * 2
+
+
+def test_streaming() -> None:
+    result = _run("streaming")
+    assert result["max_bytes_over_budget"] == 0
+    last = result["checkpoints"][-1]
+    assert last["bytes"] <= result["max_store_bytes"] < last["bytes_everything"] / 4
+    assert 0 < last["own"] <= 1

@@ -15,7 +15,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from prefdex_client import UNSTEERED, DeviceStore, Memory
+from prefdex_client import UNSTEERED, DeviceStore, LocalConfig, Memory
 from prefdex_client.store.disk import Disk
 from prefdex_shared import container, manifest, patching, shard, wire
 from prefdex_shared.errors import ConfigurationError, FormatError, PatchMismatchError
@@ -181,11 +181,13 @@ def _check(store: DeviceStore, old: Memory, folder: Path, model: Model) -> None:
             assert not any(each.text in text for each in was.get(name, ()) if each.text not in kept)
 
 
+EASY = LocalConfig(tau=0.05)
 CHANGES: dict[str, Callable[[DeviceStore, Path], object]] = {
     "apply": lambda store, patch: store.apply(patch),
     "forget": lambda store, _: store.forget(NAMES[0]),
     "add": lambda store, _: store.add_preference("I like something new"),
     "previous": lambda store, _: store.previous(),
+    "ingest": lambda store, _: store.ingest(["I like topic 1 a lot. It is what topic 1 is about."], config=EASY),
 }
 
 

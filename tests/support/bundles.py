@@ -11,12 +11,12 @@ from tuf.api.metadata import Metadata, Root, TargetFile, Targets
 
 from prefdex_builder.signing.bundles import BundleSigner
 from prefdex_builder.signing.keys import new_root
-from prefdex_builder.stages import pack
 from prefdex_shared import container
 from prefdex_shared.container import Container
 from prefdex_shared.encoder import HashingEncoder
 from prefdex_shared.manifest import Manifest
 from prefdex_shared.metadata import canonical_bytes
+from prefdex_shared.packing import pack
 from prefdex_shared.records import Entry, Preference
 from prefdex_shared.steering import Scoring
 from prefdex_shared.trust import CUSTOM_FIELD, KIND, TIME_FORMAT

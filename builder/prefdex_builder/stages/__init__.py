@@ -5,7 +5,7 @@ Each is a plain function over a batch, and a small class that loads what it need
 
 from .embed import EmbedStage, embed
 from .filter import FilterStage, filter_blocks
-from .pack import PackStage, pack
+from .pack import PackStage
 from .read import ReadStage, read_and_chunk
 from .trim import TrimStage, trim
 from .verify import VerifyStage, verify
@@ -19,7 +19,6 @@ __all__ = [
     "VerifyStage",
     "embed",
     "filter_blocks",
-    "pack",
     "read_and_chunk",
     "trim",
     "verify",

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
-from prefdex_shared import shard as shards
-from prefdex_shared.encoder import Encoder, open_encoder
+from prefdex_shared.encoder import open_encoder
+from prefdex_shared.packing import pack
 from prefdex_shared.records import Entry, Preference
 
 from ..cluster.stage import ONE_CPU, Call, Resources
@@ -26,21 +26,6 @@ ENTRIES = pa.schema(
     ]
 )
 _COLUMNS = ENTRIES.names[1:]
-
-
-def pack(preference: Preference, entries: Sequence[Entry], encoder: Encoder) -> bytes:
-    """Encode the shard of a preference; its vectors are the embeddings of the instructions.
-
-    Args:
-        preference: The preference.
-        entries: In any order.
-        encoder: The encoder of the bundle.
-    """
-    # One order before encoding, so that equal entries are equal bytes.
-    entries = sorted(entries, key=lambda entry: entry.chunk_id)
-    vectors = encoder.encode([entry.instruction for entry in entries])
-    preference_vector = encoder.encode([preference.text])[0]
-    return shards.encode(shards.pack(preference, encoder.id, entries, preference_vector, vectors))
 
 
 def entries_table(preference: Preference, entries: Sequence[Entry]) -> pa.Table:

@@ -13,7 +13,7 @@ from prefdex_shared.records import Preference
 from prefdex_shared.shard import Shard
 
 from ..memory import Bundle
-from ..view import Held
+from ..view import Held, Part
 from .state import State
 
 
@@ -28,6 +28,10 @@ class Following(Protocol):
         """Read the state."""
         ...
 
+    def local(self, digest: str) -> bytes:
+        """Read a file that was made here."""
+        ...
+
 
 class LiveSource:
     """A version's shards, as the store's state has them.
@@ -40,6 +44,7 @@ class LiveSource:
 
     def __init__(self, bundle: Bundle, held: Mapping[str, Shard], store: Following) -> None:
         self.bundle, self._held, self._store = bundle, dict(held), store
+        self._decoded: dict[str, Part] = {}
 
     def token(self) -> Hashable:
         """Return what changes whenever the store's state does."""
@@ -48,15 +53,25 @@ class LiveSource:
     def held(self, encoder: Encoder, /) -> Sequence[Held]:
         """Return the shards that are not forgotten, and what is pending."""
         state = self._store.state()
+        self._decoded = {digest: part for digest, part in self._decoded.items() if digest in state.local.values()}
         # Dropped from memory as well.
         self._held = {
             name: each for name, each in self._held.items() if state.tag(each.preference.text) not in state.forgotten
         }
         lengths = self.bundle.verified.lengths
-        signed = [Held(shard, "signed", lengths[name]) for name, shard in self._held.items()]
-        known = {each.shard.preference.text for each in signed}
-        pending = [Held(_without_entries(text, encoder), "pending", 0) for text in state.added if text not in known]
-        return [*signed, *pending]
+        signed = [Part(shard, "signed", lengths[name]) for name, shard in self._held.items()]
+        known = {part.shard.preference.text for part in signed}
+        pending = [Part(_without_entries(text, encoder), "pending", 0) for text in state.added if text not in known]
+        return [Held((part, *self._local(state, part.shard.preference))) for part in (*signed, *pending)]
+
+    def _local(self, state: State, preference: Preference) -> list[Part]:
+        digest = state.local.get(state.tag(preference.text))
+        if digest is None:
+            return []
+        if digest not in self._decoded:
+            data = self._store.local(digest)
+            self._decoded[digest] = Part(shards.decode(data, "local"), "local", len(data))
+        return [self._decoded[digest]]
 
 
 def _without_entries(text: str, encoder: Encoder) -> Shard:

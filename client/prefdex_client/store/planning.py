@@ -100,6 +100,7 @@ def apply(state: State, device: Device, given: Container, *, allow_expired: bool
         forgotten=_still_forgotten(state.forgotten, {*offered, *missing}),
         erased=_erased(state, whole, refused, kept, device.hashes),
         added=tuple(text for text in state.added if state.tag(text) not in offered),
+        local={tag: digest for tag, digest in state.local.items() if tag in {*offered, *map(state.tag, state.added)}},
     )
     metadata = {sha256_hex(data): data for data in (*whole.roots, given.targets)}
     return Plan(after, kept, metadata), whole
@@ -129,6 +130,7 @@ def forget(state: State, preference: str, shards: Sequence[str]) -> Plan:
             forgotten={**state.forgotten, tag: bool(shards)},
             erased=erased,
             added=tuple(each for each in state.added if each != text),
+            local={each: digest for each, digest in state.local.items() if each != tag},
         )
     )
 

@@ -9,6 +9,7 @@ from prefdex_shared import files, trust
 from prefdex_shared.bundle import read_shards
 from prefdex_shared.container import MAX_METADATA_BYTES, Container
 from prefdex_shared.errors import ConfigurationError, FormatError, WrongAudienceError
+from prefdex_shared.ids import sha256_hex
 from prefdex_shared.shard import MAX_SHARD_BYTES, Shard
 from prefdex_shared.trust import Verified, read_claims
 
@@ -107,6 +108,22 @@ class StoreReader:
         if not path.exists():
             raise FormatError("Metadata of the store are missing.", hint="Apply a whole bundle to a new store.")
         return files.read(path, "store's metadata", MAX_METADATA_BYTES)
+
+    def local(self, digest: str) -> bytes:
+        """Read a file that was made here, by its hash.
+
+        Raises:
+            FormatError: It is missing or damaged.
+        """
+        data = self._file(digest)
+        if data is None or sha256_hex(data) != digest:
+            raise FormatError("A file that was made on this device is missing or damaged.")
+        return data
+
+    def n_bytes(self) -> int:
+        """Return the size of all files of the store."""
+        folders = (self.folder, self.folder / FILES, self.folder / METADATA)
+        return sum(path.stat().st_size for folder in folders for path in folder.iterdir() if path.is_file())
 
     def _roots(self, now: State) -> tuple[bytes, ...]:
         return tuple(map(self.metadata, now.roots))

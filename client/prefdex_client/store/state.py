@@ -22,12 +22,26 @@ T = TypeVar("T", bool, str)
 
 FORMAT = 1
 MAX_STATE_BYTES = 8 << 20
+MAX_WINDOW_CHUNKS = 10_000
 
 _MAX_TAGS = 20_000
 _MAX_ITEMS = 100_000
 _SALT_BYTES = 32
 _HASH = 64
-_FIELDS = ("format", "audience", "salt", "highest", "keys", "roots", "versions", "forgotten", "erased", "added")
+_FIELDS = (
+    "format",
+    "audience",
+    "salt",
+    "highest",
+    "keys",
+    "roots",
+    "versions",
+    "forgotten",
+    "erased",
+    "added",
+    "local",
+    "window",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +58,8 @@ class State:
         forgotten: Tags of forgotten preferences, and whether a signed version has offered the preference.
         erased: Tags of removed files, with the tags of their preferences.
         added: Preferences that were added here and wait for their shards.
+        local: SHA-256 of the shards that were made here, by the tags of their preferences.
+        window: SHA-256 of the chunks of recent documents, the oldest first.
     """
 
     audience: str
@@ -55,6 +71,8 @@ class State:
     forgotten: Mapping[str, bool] = field(default_factory=dict)
     erased: Mapping[str, str] = field(default_factory=dict)
     added: tuple[str, ...] = ()
+    local: Mapping[str, str] = field(default_factory=dict)
+    window: tuple[str, ...] = ()
 
     @classmethod
     def new(cls, audience: str) -> State:
@@ -84,6 +102,8 @@ def encode(state: State) -> bytes:
             "forgotten": dict(sorted(state.forgotten.items())),
             "erased": dict(sorted(state.erased.items())),
             "added": list(state.added),
+            "local": dict(sorted(state.local.items())),
+            "window": list(state.window),
         }
     )
 
@@ -108,6 +128,8 @@ def decode(data: bytes) -> State:
         forgotten=_map(fields, "forgotten", bool),
         erased=_map(fields, "erased", str),
         added=tuple(fields.texts("added", MAX_SHARDS, MAX_PREFERENCE_CHARACTERS)),
+        local=_map(fields, "local", str),
+        window=tuple(fields.texts("window", MAX_WINDOW_CHUNKS, _HASH)),
     )
 
 

@@ -8,7 +8,8 @@ lock                held by whoever writes
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from prefdex_shared import container, files
@@ -17,14 +18,19 @@ from prefdex_shared.container import MAX_CONTAINER_BYTES
 from prefdex_shared.encoder import Encoder
 from prefdex_shared.errors import ConfigurationError
 from prefdex_shared.manifest import check_audience
-from prefdex_shared.records import Preference
+from prefdex_shared.records import Document, Preference
+from prefdex_shared.shard import Shard
+from prefdex_shared.vectors import Float16
 
 from ..engines import EngineName
+from ..local import IngestReport, LocalConfig, LocalLLM
 from ..memory import Memory, load_encoder, read_trust
 from . import planning
 from .disk import Disk
 from .live import LiveSource
+from .locally import LocalShards
 from .reading import STATE_FILE, StoreReader, shards_of
+from .state import State
 from .writing import StoreWriter
 
 
@@ -57,6 +63,7 @@ class DeviceStore:
 
     def __init__(self, reader: StoreReader, writer: StoreWriter, audience: str, encoder: Encoder | None) -> None:
         self._reader, self._writer, self._audience, self._encoder = reader, writer, audience, encoder
+        self._preference_vectors: dict[Preference, Float16] = {}
 
     @classmethod
     def open(
@@ -106,7 +113,7 @@ class DeviceStore:
         if found is None:
             raise ConfigurationError("There is no version on this device yet.", hint="Apply a bundle first.")
         bundle, shards = found
-        return Memory(LiveSource(bundle, shards, self._reader), self._encoder, engine)
+        return Memory(LiveSource(bundle, shards, self._reader), self._encoder, engine, self.ingest)
 
     def apply(self, pdx: str | Path, *, allow_expired: bool = False) -> Applied:
         """Take over a bundle or a patch.
@@ -147,18 +154,62 @@ class DeviceStore:
             }
             self._writer.commit(now, planning.forget(now, preference, sorted(shards)))
 
-    def add_preference(self, preference: str) -> None:
+    def add_preference(self, preference: str, *, llm: LocalLLM = None, config: LocalConfig | None = None) -> None:
         """Add a preference. It steers at once, and is pending until a version with its shard arrives.
+
+        Recent documents that were ingested are matched with it, where the store was opened with an encoder.
 
         Args:
             preference: Its text.
+            llm: Judges and writes; see `ingest`.
+            config: Threshold and budget of `ingest`.
 
         Raises:
             ConfigurationError: It is empty, too long, or one too many, or the store cannot be written.
         """
         with self._writer.writing() as now:
-            shards = shards_of(self._reader.version(now, now.versions[0])).values() if now.versions else ()
-            self._writer.commit(now, planning.add(now, preference, [shard.preference.text for shard in shards]))
+            texts = [shard.preference.text for shard in self._signed(now)]
+            plan = planning.add(now, preference, texts)
+            self._writer.commit(now, plan)
+            if plan.state.window and self._encoder is not None:
+                local = self._local(plan.state, self._encoder)
+                self._writer.commit(plan.state, local.rescan(Preference(preference), llm, config or LocalConfig()))
+
+    def ingest(
+        self, documents: Iterable[Document | str], *, llm: LocalLLM = None, config: LocalConfig | None = None
+    ) -> IngestReport:
+        """Take in documents that came to this device: chunk, filter, judge and write them for its preferences.
+
+        What is kept stands beside the signed shards and is marked as local. It obeys the byte budget, leaves with its
+        preference, and is replaced by nothing that the server sends.
+
+        Args:
+            documents: Documents, or their texts.
+            llm: Judges and writes: an engine, a function from a prompt to JSON, `openai:URL#MODEL`, or None for
+                `extractive:`, which needs no language model.
+            config: Threshold and budget.
+
+        Raises:
+            ConfigurationError: The store was opened without an encoder, there is no such engine, or the store cannot
+                be written.
+        """
+        if self._encoder is None:
+            raise ConfigurationError("Ingesting needs an encoder.", hint="Open the store with encoder=...")
+        given = [each if isinstance(each, Document) else Document("", "", each) for each in documents]
+        with self._writer.writing() as now:
+            plan, report = self._local(now, self._encoder).ingest(given, llm, config or LocalConfig())
+            self._writer.commit(now, plan)
+            return replace(report, store_bytes=self._reader.n_bytes())
+
+    def _local(self, now: State, encoder: Encoder) -> LocalShards:
+        return LocalShards(self._reader, now, encoder, self._signed(now), self._preference_vectors)
+
+    def _signed(self, now: State) -> list[Shard]:
+        """Return the shards of the current version, without what is forgotten."""
+        if not now.versions:
+            return []
+        shards = shards_of(self._reader.version(now, now.versions[0])).values()
+        return [shard for shard in shards if now.tag(shard.preference.text) not in now.forgotten]
 
     def previous(self) -> int:
         """Go back to the version before, without what was forgotten; return its number.

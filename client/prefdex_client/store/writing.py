@@ -127,7 +127,8 @@ class StoreWriter:
             for targets in now.versions
             for digest in read_claims(Container((), self._reader.metadata(targets), {})).hashes.values()
         ]
-        self._keep_only(self._folder / FILES, {each for each in hashes if now.file_tag(each) not in now.erased})
+        signed = {each for each in hashes if now.file_tag(each) not in now.erased}
+        self._keep_only(self._folder / FILES, {*signed, *now.local.values(), *now.window})
         self._keep_only(self._folder / METADATA, {*now.roots, *now.versions})
 
     def _keep_only(self, folder: Path, kept: set[str]) -> None:

@@ -16,7 +16,7 @@ from prefdex_builder.bundling import Bundler
 from prefdex_builder.config import BuildConfig
 from prefdex_builder.preferences import User, make_user
 from prefdex_builder.report import UserReport
-from prefdex_builder.stages import pack, trim
+from prefdex_builder.stages import trim
 from prefdex_builder.stages.trim import trim_stored
 from prefdex_builder.workspace import ShardRecord, Workspace
 from prefdex_client import Memory
@@ -24,6 +24,7 @@ from prefdex_shared import container
 from prefdex_shared import shard as shards
 from prefdex_shared.errors import ConfigurationError
 from prefdex_shared.ids import content_hash
+from prefdex_shared.packing import pack
 from prefdex_shared.records import Entry, Preference
 from support.bundles import ENCODER, Publisher, entry
 

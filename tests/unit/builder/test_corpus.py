@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from prefdex_builder.corpus import SourceFile, find, read, readers
-from prefdex_builder.stages import pack
 from prefdex_shared.errors import CorpusError
+from prefdex_shared.packing import pack
 from prefdex_shared.records import Preference
 from support.bundles import ENCODER, entry
 

@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 
 from prefdex_builder.signing import BundleSigner, KeySet, bundles, init_keys
-from prefdex_builder.stages import pack
 from prefdex_shared import container
 from prefdex_shared.errors import ConfigurationError
 from prefdex_shared.manifest import Manifest
 from prefdex_shared.metadata import read_anchor
+from prefdex_shared.packing import pack
 from prefdex_shared.records import Preference
 from prefdex_shared.steering import Scoring
 from prefdex_shared.trust import verify_whole

@@ -38,7 +38,7 @@ def _brute_force(memory: Memory, question: str, k: int, scoring: Scoring) -> lis
     steered = memory.steer(question, scoring)
     best: dict[str, float] = {}
     for tag, each in enumerate(memory._view().held):
-        for held, vector in zip(each.shard.entries, each.shard.vectors, strict=True):
+        for held, vector in zip(each.parts[0].shard.entries, each.parts[0].shard.vectors, strict=True):
             score = float(vector @ steered.vector + steered.tag_scores[tag])
             best[held.text] = max(best.get(held.text, -9.0), score)
     return sorted(best.items(), key=lambda item: -item[1])[:k]
@@ -129,7 +129,7 @@ def test_equal_scores_have_one_order(publisher: Publisher, tmp_path: Path) -> No
     content = {"I like tea": [entry(f"Text {row}.", "the same note for all") for row in range(20)]}
     memory = _open(publisher.bundle(content), publisher, tmp_path)
     hits = memory.query("note", 20)
-    assert [hit.text for hit in hits] == [held.text for held in memory._view().held[0].shard.entries]
+    assert [hit.text for hit in hits] == [held.text for held in memory._view().held[0].parts[0].shard.entries]
 
 
 def test_many_threads_get_the_same_answers(memory: Memory) -> None:

@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from prefdex_builder.stages import pack
 from prefdex_shared import ranking, wire
 from prefdex_shared import shard as shards
 from prefdex_shared.errors import ConfigurationError, FormatError, NewerFormatError
+from prefdex_shared.packing import pack
 from prefdex_shared.records import Entry, Preference
 from prefdex_shared.shard import MAX_ENTRIES, MAX_TEXT_CHARACTERS
 from support.bundles import CONTENT, ENCODER, entry
