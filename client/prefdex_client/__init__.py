@@ -13,8 +13,9 @@ from prefdex_shared.steering import PAPER, UNSTEERED, Scoring
 
 from .context import ContextTemplate, render_context
 from .hits import Hit, Match
+from .info import PreferenceInfo, Stats
 from .local import IngestReport, LocalConfig
-from .memory import Memory, PreferenceInfo, Stats
+from .memory import Memory
 from .patching import apply_patch
 from .store import Applied, DeviceStore
 

@@ -4,122 +4,24 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Hashable, Iterable, Sequence
-from dataclasses import dataclass
-from datetime import datetime
+from collections.abc import Iterable
 from pathlib import Path
-from typing import Protocol
 
 from prefdex_shared import container, files
 from prefdex_shared import trust as trusts
-from prefdex_shared.bundle import read_shards
 from prefdex_shared.container import MAX_CONTAINER_BYTES, MAX_METADATA_BYTES
 from prefdex_shared.encoder import Encoder, open_encoder
 from prefdex_shared.errors import ConfigurationError, EncoderMismatchError, FormatError
-from prefdex_shared.manifest import Manifest
 from prefdex_shared.records import Document
 from prefdex_shared.steering import Scoring, SteeredQuestion
-from prefdex_shared.trust import Verified
 
 from .context import DEFAULT_TEMPLATE, ContextTemplate, CountTokens, render_context
 from .engines import EngineName
-from .hits import Hit, Origin
+from .hits import Hit
+from .info import PreferenceInfo, Stats
 from .local import IngestReport, LocalConfig, LocalLLM
-from .view import Held, Part, View
-
-
-@dataclass(frozen=True, slots=True)
-class PreferenceInfo:
-    """A preference of the memory.
-
-    Attributes:
-        text: The preference.
-        n_entries: Chunks kept for it.
-        shard_bytes: Size of its shard.
-        origin: `signed` by the publisher; `local`, made on this device; or `pending`, waiting for its shard.
-    """
-
-    text: str
-    n_entries: int
-    shard_bytes: int
-    origin: Origin
-
-
-@dataclass(frozen=True, slots=True)
-class Stats:
-    """What a memory is.
-
-    Attributes:
-        audience: Opaque id of the user.
-        version: Version of the bundle.
-        issued: When it was signed (UTC).
-        expires: When its signed metadata expire (UTC).
-        stale: Whether they have.
-        encoder_id: Encoder that questions are encoded with.
-        llm: Name of the engine that judged and wrote.
-        bundle_bytes: Size of the `.pdx`, or of the store's files of this version.
-        n_preferences: Preferences, those without entries included.
-        n_entries: (chunk, preference) pairs.
-        n_chunks: Distinct chunks.
-        signed_by: Ids of the keys that signed it.
-        scoring: Defaults of steering.
-    """
-
-    audience: str
-    version: int
-    issued: datetime
-    expires: datetime
-    stale: bool
-    encoder_id: str
-    llm: str
-    bundle_bytes: int
-    n_preferences: int
-    n_entries: int
-    n_chunks: int
-    signed_by: tuple[str, ...]
-    scoring: Scoring
-
-
-@dataclass(frozen=True, slots=True)
-class Bundle:
-    """A verified bundle.
-
-    Attributes:
-        verified: What was verified.
-        manifest: Its manifest.
-        n_bytes: Its size.
-    """
-
-    verified: Verified
-    manifest: Manifest
-    n_bytes: int
-
-
-class Source(Protocol):
-    """Where a memory's shards come from."""
-
-    @property
-    def bundle(self) -> Bundle:
-        """The bundle, which stays the same."""
-        ...
-
-    def token(self) -> Hashable:
-        """Return something that changes whenever `held` does; it is asked at every question."""
-        ...
-
-    def held(self, encoder: Encoder, /) -> Sequence[Held]:
-        """Return the preferences with what is kept for them, in the user's order."""
-        ...
-
-
-class Ingest(Protocol):
-    """Takes documents into a store."""
-
-    def __call__(
-        self, documents: Iterable[Document | str], *, llm: LocalLLM, config: LocalConfig | None
-    ) -> IngestReport:
-        """Take them in."""
-        ...
+from .source import Bundle, FileSource, Ingest, Source
+from .view import View
 
 
 class Memory:
@@ -172,7 +74,7 @@ class Memory:
         verified, manifest = trusts.verify_whole(
             container.decode(data), trust=read_trust(trust), audience=audience, min_version=min_version
         )
-        return cls(_File(Bundle(verified, manifest, len(data))), load_encoder(encoder), engine)
+        return cls(FileSource(Bundle(verified, manifest, len(data))), load_encoder(encoder), engine)
 
     @property
     def preferences(self) -> list[PreferenceInfo]:
@@ -300,23 +202,6 @@ class Memory:
         if any(part.shard.dim != self._encoder.dim for each in held for part in each.parts):
             raise FormatError(f"The bundle's vectors do not have the {self._encoder.dim} components of its encoder.")
         return View(held, self._encoder.dim, self._engine)
-
-
-class _File:
-    """A `.pdx` that was read and verified; it never changes."""
-
-    def __init__(self, bundle: Bundle) -> None:
-        self.bundle = bundle
-
-    def token(self) -> Hashable:
-        """Return always the same."""
-        return None
-
-    def held(self, _: Encoder, /) -> Sequence[Held]:
-        """Return the bundle's shards."""
-        lengths = self.bundle.verified.lengths
-        shards = read_shards(self.bundle.verified, self.bundle.manifest)
-        return [Held((Part(shard, "signed", lengths[name]),)) for name, shard in shards.items()]
 
 
 def load_encoder(encoder: str | Path | Encoder) -> Encoder:

@@ -12,7 +12,7 @@ from prefdex_shared.encoder import Encoder
 from prefdex_shared.records import Preference
 from prefdex_shared.shard import Shard
 
-from ..memory import Bundle
+from ..source import Bundle
 from ..view import Held, Part
 from .state import State
 

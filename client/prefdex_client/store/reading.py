@@ -13,7 +13,7 @@ from prefdex_shared.ids import sha256_hex
 from prefdex_shared.shard import MAX_SHARD_BYTES, Shard
 from prefdex_shared.trust import Verified, read_claims
 
-from ..memory import Bundle
+from ..source import Bundle
 from . import planning, state
 from .planning import Device
 from .state import MAX_STATE_BYTES, State
