@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import asyncio
 import threading
 from collections.abc import Iterable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from prefdex_shared import container, files
 from prefdex_shared import trust as trusts
@@ -19,9 +19,12 @@ from .context import DEFAULT_TEMPLATE, ContextTemplate, CountTokens, render_cont
 from .engines import EngineName
 from .hits import Hit
 from .info import PreferenceInfo, Stats
-from .local import IngestReport, LocalConfig, LocalLLM
+from .local import IngestReport, LocalConfig
 from .source import Bundle, FileSource, Ingest, Source
 from .view import View
+
+if TYPE_CHECKING:
+    from .local.llms import LocalLLM
 
 
 class Memory:
@@ -137,6 +140,8 @@ class Memory:
 
     async def aquery(self, question: str, k: int = 5, *, scoring: Scoring | None = None) -> list[Hit]:
         """Find chunks in a thread of their own, so that an event loop goes on; see `query`."""
+        import asyncio  # a fifth of this package's import time, for who does without
+
         return await asyncio.to_thread(self.query, question, k, scoring=scoring)
 
     def context(

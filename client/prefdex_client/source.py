@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from prefdex_shared.bundle import read_shards
 from prefdex_shared.encoder import Encoder
@@ -12,8 +12,11 @@ from prefdex_shared.manifest import Manifest
 from prefdex_shared.records import Document
 from prefdex_shared.trust import Verified
 
-from .local import IngestReport, LocalConfig, LocalLLM
+from .local import IngestReport, LocalConfig
 from .view import Held, Part
+
+if TYPE_CHECKING:
+    from .local.llms import LocalLLM
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,6 @@ from prefdex_shared.encoder import Encoder
 from prefdex_shared.errors import ConfigurationError, EngineError
 from prefdex_shared.extractive import ExtractiveLLM
 from prefdex_shared.llm import LLM, Prompt
-from prefdex_shared.openai_http import SCHEME, OpenAiLLM
 
 LocalLLM = LLM | Callable[[str], str] | str | None
 """An engine; a function from a prompt to JSON; `openai:URL#MODEL` or `extractive:`; None for `extractive:`."""
@@ -46,7 +45,9 @@ def open_llm(llm: LocalLLM, encoder: Encoder, tau: float) -> LLM:
     if llm is None or llm == "extractive:":
         return ExtractiveLLM(encoder, tau)
     if isinstance(llm, str):
-        if llm.startswith(SCHEME):
+        if llm.startswith("openai:"):
+            from prefdex_shared.openai_http import OpenAiLLM  # brings in urllib, for who does without
+
             return OpenAiLLM(llm)
         raise ConfigurationError(
             "There is no such language model on a device.", hint="Use extractive:, openai:URL#MODEL, or a function."

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from prefdex_shared import container, files
 from prefdex_shared.changes import Changes
@@ -23,15 +24,18 @@ from prefdex_shared.shard import Shard
 from prefdex_shared.vectors import Float16
 
 from ..engines import EngineName
-from ..local import IngestReport, LocalConfig, LocalLLM
+from ..local import IngestReport, LocalConfig
 from ..memory import Memory, load_encoder, read_trust
 from . import planning
 from .disk import Disk
 from .live import LiveSource
-from .locally import LocalShards
 from .reading import STATE_FILE, StoreReader, shards_of
 from .state import State
 from .writing import StoreWriter
+
+if TYPE_CHECKING:
+    from ..local.llms import LocalLLM
+    from .locally import LocalShards
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,6 +206,8 @@ class DeviceStore:
             return replace(report, store_bytes=self._reader.n_bytes())
 
     def _local(self, now: State, encoder: Encoder) -> LocalShards:
+        from .locally import LocalShards  # with all that filters, judges and writes
+
         return LocalShards(self._reader, now, encoder, self._signed(now), self._preference_vectors)
 
     def _signed(self, now: State) -> list[Shard]:
