@@ -88,12 +88,14 @@ class Evidence:
     """
 
     def __init__(self, counts: Sequence[int]) -> None:
-        self._counts = np.asarray(counts, dtype=np.int64)
-        ends = np.cumsum(self._counts)
-        rows = np.arange(max(int(self._counts.max(initial=0)), N_EVIDENCE))
+        n = np.asarray(counts, dtype=np.int64)
+        ends = np.cumsum(n)
+        rows = np.arange(max(int(n.max(initial=0)), N_EVIDENCE))
         # Rows of each preference, filled up with one that is farther away than any.
-        self._rows = np.where(rows < self._counts[:, None], (ends - self._counts)[:, None] + rows, self._counts.sum())
-        self._n = np.minimum(self._counts, N_EVIDENCE)
+        self._rows = np.where(rows < n[:, None], (ends - n)[:, None] + rows, n.sum())
+        self._n = np.clip(n, 1, N_EVIDENCE)
+        self._filling = _FARTHEST * (N_EVIDENCE - np.minimum(n, N_EVIDENCE))
+        self._is_empty = n == 0
 
     def of(self, similarities: Float32, cosines: Float64) -> Float64:
         """Return e(j): float64, (m,).
@@ -102,10 +104,9 @@ class Evidence:
             similarities: float32, (n,): cosine similarities of the question and the entries.
             cosines: float64, (m,): those of the question and the preferences.
         """
-        padded = np.append(similarities.astype(np.float64), _FARTHEST)[self._rows]
-        best = np.sort(np.partition(padded, -N_EVIDENCE, axis=1)[:, -N_EVIDENCE:], axis=1)
-        sums = np.where(best > _FARTHEST, best, 0.0).sum(axis=1)
-        evidence: Float64 = np.where(self._n > 0, sums / np.maximum(self._n, 1), cosines)
+        padded = np.append(similarities, _FARTHEST).astype(np.float64)[self._rows]
+        best = np.partition(padded, -N_EVIDENCE, axis=1)[:, -N_EVIDENCE:]
+        evidence: Float64 = np.where(self._is_empty, cosines, (best.sum(axis=1) - self._filling) / self._n)
         return evidence
 
 

@@ -5,11 +5,15 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
+
+from prefdex_shared.vectors import normalize
 
 pytestmark = pytest.mark.slow
 
 BENCHMARKS = Path(__file__).resolve().parents[2] / "benchmarks"
+sys.path.append(str(BENCHMARKS))
 
 
 def _run(name: str) -> dict:
@@ -45,9 +49,27 @@ def test_budget() -> None:
 def test_retrieval_latency() -> None:
     result = _run("retrieval_latency")
     assert result["questions"] >= 60
-    assert set(result["p50_ms"]) == {"ours", "reference", "bare encoder"}
-    # Twelve encodings against one: no machine is so noisy.
+    assert set(result["ratio_of_peers"]) == {"numpy", "FAISS flat", "sqlite-vec", "usearch"}
+    # Twelve encodings against one, and torch besides: no machine is so noisy.
     assert result["ratio_vs_reference"] > 2
+    assert result["ratio_vs_published_reference"] > 5
+
+
+def test_peers_find_the_nearest() -> None:
+    from peers import PEERS
+
+    vectors = normalize(np.random.default_rng(0).standard_normal((200, 16)))
+    for name, peer in PEERS.items():
+        found = peer(vectors).search(vectors[7], 5)
+        assert found[0] == 7, name
+        assert len(set(found) & set(np.argsort(-(vectors @ vectors[7]))[:5].tolist())) >= 4, name
+
+
+def test_footprint() -> None:
+    result = _run("footprint")
+    assert result["numpy"]["extra_resident_mb"] < result["faiss"]["extra_resident_mb"]
+    assert not {"torch", "ray", "boto3", "pyarrow"} & set(result["installed_mb"])
+    assert result["installed_mb_total"] > result["installed_mb"]["onnxruntime"] > 10
 
 
 def test_patch() -> None:
