@@ -1,58 +1,52 @@
-"""Exact inner-product search over a matrix: numpy, or FAISS for large bundles. Both give the same results.
+"""Ranking the entries: by numpy, or by a FAISS index. Both give the same results.
 
-numpy is the default for what a person's bundle usually holds: up to some thousands of vectors a search takes less than
-a tenth of a millisecond with either, and FAISS takes 23 MB of memory when it is loaded.
+Steering needs the question's similarity to every entry, so that all scores are known when the ranking begins, and numpy
+has only to pick the best. FAISS ranks by a search of its own, over vectors with one more component per preference,
+1 for its own: the inner product with (q~, tag scores) is then the whole score.
 """
 
 from __future__ import annotations
 
-from importlib.util import find_spec
 from typing import Literal, Protocol
 
 import numpy as np
+import numpy.typing as npt
 
 from prefdex_shared.errors import ConfigurationError, MissingExtraError
+from prefdex_shared.steering import SteeredQuestion
 from prefdex_shared.vectors import Float32
 
-EngineName = Literal["auto", "numpy", "faiss"]
+EngineName = Literal["numpy", "faiss"]
 
 _SPARE = 8
 
-FAISS_FROM = 4_096
-"""From so many vectors on FAISS is chosen, where it is installed."""
-
 
 class SearchEngine(Protocol):
-    """Finds the rows of a matrix with the greatest inner products."""
+    """Finds the entries with the greatest scores."""
 
-    def search(self, query: Float32, k: int) -> list[tuple[int, float]]:
-        """Return up to k (row, inner product), greatest first; of equal ones the first rows.
+    def best(self, steered: SteeredQuestion, scores: Float32, k: int) -> list[int]:
+        """Return up to k rows, the greatest score first; of equal ones the first rows.
 
         Args:
-            query: float32, (dim,).
+            steered: The steered question.
+            scores: float32, (n,): every entry's score.
             k: How many, at least 1.
         """
         ...
 
 
 class NumpyEngine:
-    """A matrix product.
+    """Picks the best of the scores that are known."""
 
-    Args:
-        vectors: float32, (n, dim).
-    """
-
-    def __init__(self, vectors: Float32) -> None:
-        self._vectors = vectors
-
-    def search(self, query: Float32, k: int) -> list[tuple[int, float]]:
+    def best(self, steered: SteeredQuestion, scores: Float32, k: int) -> list[int]:
         """Return the k best rows; see `SearchEngine`."""
-        scores = self._vectors @ query
-        rows = np.arange(len(scores))
-        if k < len(scores):
-            # All that is no worse than the k-th best, so that ties are decided by row below.
-            rows = np.flatnonzero(scores >= np.partition(scores, -k)[-k])
-        return _best_first(rows.tolist(), scores[rows].tolist(), k)
+        del steered
+        if k >= len(scores):
+            rows = np.argsort(-scores, kind="stable")
+            return [int(row) for row in rows]
+        # All that is no worse than the k-th best, so that ties are decided by row.
+        rows = np.flatnonzero(scores >= np.partition(scores, -k)[-k])
+        return [int(row) for row in rows[np.argsort(-scores[rows], kind="stable")][:k]]
 
 
 class FaissEngine:
@@ -60,53 +54,56 @@ class FaissEngine:
 
     Args:
         vectors: float32, (n, dim).
+        tags: int, (n,): the row of each entry's preference.
+        n_tags: Number of preferences.
 
     Raises:
         MissingExtraError: FAISS is not installed.
     """
 
-    def __init__(self, vectors: Float32) -> None:
+    def __init__(self, vectors: Float32, tags: npt.NDArray[np.intp], n_tags: int) -> None:
         try:
             import faiss
         except ModuleNotFoundError as error:
             raise MissingExtraError("faiss", "client") from error
-        self._index = faiss.IndexFlatIP(vectors.shape[1])
-        if len(vectors):
-            self._index.add(vectors)
+        rows = np.zeros((len(vectors), vectors.shape[1] + n_tags), dtype=np.float32)
+        rows[:, : vectors.shape[1]] = vectors
+        rows[np.arange(len(vectors)), vectors.shape[1] + tags] = 1.0
+        self._index = faiss.IndexFlatIP(rows.shape[1])
+        if len(rows):
+            self._index.add(rows)
 
-    def search(self, query: Float32, k: int) -> list[tuple[int, float]]:
+    def best(self, steered: SteeredQuestion, scores: Float32, k: int) -> list[int]:
         """Return the k best rows; see `SearchEngine`."""
         n = int(self._index.ntotal)
-        if not n:
-            return []
+        query = np.concatenate([steered.vector, steered.tag_scores])[None]
         wanted = min(k + _SPARE, n)
-        while True:
-            scores, rows = self._index.search(query[None], wanted)
+        while wanted:
+            found, rows = self._index.search(query, wanted)
             # Which of equal rows FAISS leaves out is not said: ask on until the last one is worse than the k-th.
-            if wanted == n or scores[0][k - 1] > scores[0][-1]:
-                return _best_first(rows[0].tolist(), scores[0].tolist(), k)
+            if wanted == n or found[0][k - 1] > found[0][-1]:
+                break
             wanted = min(2 * wanted, n)
+        else:
+            return []
+        return sorted(rows[0].tolist(), key=lambda row: (-scores[row], row))[:k]
 
 
-def make_engine(vectors: Float32, name: EngineName = "auto") -> SearchEngine:
-    """Return an engine over vectors.
+def make_engine(vectors: Float32, tags: npt.NDArray[np.intp], n_tags: int, name: EngineName) -> SearchEngine:
+    """Return an engine over entries.
 
     Args:
         vectors: float32, (n, dim).
-        name: `numpy`, `faiss`, or `auto`: by the number of vectors.
+        tags: int, (n,): the row of each entry's preference.
+        n_tags: Number of preferences.
+        name: `numpy` or `faiss`.
 
     Raises:
         ConfigurationError: There is no such engine.
         MissingExtraError: FAISS is asked for and not installed.
     """
-    if name == "auto":
-        name = "faiss" if len(vectors) >= FAISS_FROM and find_spec("faiss") else "numpy"
     if name == "numpy":
-        return NumpyEngine(vectors)
+        return NumpyEngine()
     if name == "faiss":
-        return FaissEngine(vectors)
-    raise ConfigurationError(f"There is no search engine {name!r}.", hint="Use auto, numpy or faiss.")
-
-
-def _best_first(rows: list[int], scores: list[float], k: int) -> list[tuple[int, float]]:
-    return sorted(zip(rows, scores, strict=True), key=lambda hit: (-hit[1], hit[0]))[:k]
+        return FaissEngine(vectors, tags, n_tags)
+    raise ConfigurationError(f"There is no search engine {name!r}.", hint="Use numpy or faiss.")

@@ -14,6 +14,7 @@ from prefdex_shared.encoder import Encoder, open_encoder
 from prefdex_shared.errors import ConfigurationError, EncoderMismatchError, FormatError
 from prefdex_shared.records import Document
 from prefdex_shared.steering import Scoring, SteeredQuestion
+from prefdex_shared.vectors import Float32
 
 from .context import DEFAULT_TEMPLATE, ContextTemplate, CountTokens, render_context
 from .engines import EngineName
@@ -35,7 +36,7 @@ class Memory:
     """
 
     def __init__(
-        self, source: Source, encoder: Encoder, engine: EngineName = "auto", ingest: Ingest | None = None
+        self, source: Source, encoder: Encoder, engine: EngineName = "numpy", ingest: Ingest | None = None
     ) -> None:
         manifest = source.bundle.manifest
         if manifest.encoder_id != encoder.id:
@@ -56,7 +57,7 @@ class Memory:
         encoder: str | Path | Encoder,
         audience: str,
         min_version: int = 0,
-        engine: EngineName = "auto",
+        engine: EngineName = "numpy",
     ) -> Memory:
         """Verify a bundle, then parse it and build its index.
 
@@ -66,7 +67,7 @@ class Memory:
             encoder: The encoder folder, or a loaded encoder.
             audience: Opaque id of the user whose bundle this must be.
             min_version: Refuse a lower version. A file alone cannot know that a newer one was seen.
-            engine: What searches: `numpy`, `faiss`, or `auto`, by size.
+            engine: What ranks: `numpy` or `faiss`.
 
         Raises:
             TrustError: The bundle is not to be believed; its subclass says why.
@@ -113,7 +114,7 @@ class Memory:
             question: The user's question.
             scoring: Overrides the bundle's defaults.
         """
-        return self._steer(self._view(), question, scoring)
+        return self._view().steer(self._encode(question), scoring or self._source.bundle.manifest.scoring)
 
     def query(self, question: str, k: int = 5, *, scoring: Scoring | None = None) -> list[Hit]:
         """Find the chunks that help to answer a question in line with the preferences.
@@ -136,7 +137,7 @@ class Memory:
         view = self._view()
         if not view.n_entries:
             return []
-        return view.search(self._steer(view, question, scoring), k)
+        return view.search(self._encode(question), scoring or self._source.bundle.manifest.scoring, k)
 
     async def aquery(self, question: str, k: int = 5, *, scoring: Scoring | None = None) -> list[Hit]:
         """Find chunks in a thread of their own, so that an event loop goes on; see `query`."""
@@ -186,9 +187,9 @@ class Memory:
             raise ConfigurationError("The memory of a file never changes.", hint="Ingest into a DeviceStore's memory.")
         return self._ingest(documents, llm=llm, config=config)
 
-    def _steer(self, view: View, question: str, scoring: Scoring | None) -> SteeredQuestion:
-        vector = self._encoder.encode([question])[0]
-        return view.steer(vector, scoring or self._source.bundle.manifest.scoring)
+    def _encode(self, question: str) -> Float32:
+        vector: Float32 = self._encoder.encode([question])[0]
+        return vector
 
     def _view(self) -> View:
         token, view = self._state

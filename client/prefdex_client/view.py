@@ -1,8 +1,8 @@
 """What a memory answers from at one moment: shards with their index. Immutable, so that threads may share it.
 
-The tag term of steering depends on an entry only through its preference. So each vector gets one more component per
-preference, 1 for its own: the inner product with (q~, tag scores) is then the whole score, and one exact search ranks
-all entries.
+A question is compared with all entries once, since its steering needs that. Their products with the preferences are
+known before, and q~ is a weighted sum of question and preferences, so every score follows without a second pass over
+the vectors, which a small device would have to read from its memory again.
 """
 
 from __future__ import annotations
@@ -87,7 +87,7 @@ class View:
         engine: What searches.
     """
 
-    def __init__(self, held: Sequence[Held], dim: int, engine: EngineName = "auto") -> None:
+    def __init__(self, held: Sequence[Held], dim: int, engine: EngineName = "numpy") -> None:
         self.held = tuple(held)
         self._entries: list[tuple[Entry, int, Origin]] = [
             (entry, tag, part.origin)
@@ -104,9 +104,11 @@ class View:
         vectors = [each.vector for each in self.held]
         self._preferences = np.array(vectors, dtype=np.float32).reshape(len(vectors), dim)
         self._may_steer = np.array([each.may_steer for each in self.held], dtype=bool)
-        self._vectors = _with_tags([_vectors(each, dim) for each in self.held], dim)
+        self._vectors = np.concatenate([np.zeros((0, dim), np.float32), *(_vectors(each, dim) for each in self.held)])
+        self._to_preferences = self._vectors @ self._preferences.T
+        self._tags = np.array([tag for _, tag, _ in self._entries], dtype=np.intp)
         self._evidence = Evidence([each.n_entries for each in self.held])
-        self._engine = make_engine(self._vectors, engine)
+        self._engine = make_engine(self._vectors, self._tags, len(self.held), engine)
 
     @property
     def n_entries(self) -> int:
@@ -120,21 +122,30 @@ class View:
 
     def steer(self, question: Float32, scoring: Scoring) -> SteeredQuestion:
         """Steer a question's vector: float32, (dim,), L2-normalized."""
-        similarities = self._vectors[:, : len(question)] @ question
+        return self._steer(question, self._vectors @ question, scoring)
+
+    def search(self, question: Float32, scoring: Scoring, k: int) -> list[Hit]:
+        """Return the k best chunks, best first; ties in the order of preferences and of their entries.
+
+        Args:
+            question: float32, (dim,), L2-normalized.
+            scoring: The knobs of steering.
+            k: Number of different chunks.
+        """
+        similarities = self._vectors @ question
+        steered = self._steer(question, similarities, scoring)
+        cosines = steered.question_weight * similarities + self._to_preferences @ steered.preference_weights
+        scores = cosines + steered.tag_scores[self._tags]
+        n_rows = min(k * self._most_rows_per_chunk, len(self._entries))
+        best = dict.fromkeys(self._entries[row][0].text for row in self._engine.best(steered, scores, n_rows))
+        return [self._hit(text, scores, steered.tag_scores) for text in list(best)[:k]]
+
+    def _steer(self, question: Float32, similarities: Float32, scoring: Scoring) -> SteeredQuestion:
         return steer(question, self._preferences, self._may_steer, scoring, self._evidence, similarities)
 
-    def search(self, steered: SteeredQuestion, k: int) -> list[Hit]:
-        """Return the k best chunks, best first; ties in the order of preferences and of their entries."""
-        if not self._entries:
-            return []
-        query = np.concatenate([steered.vector, steered.tag_scores])
-        found = self._engine.search(query, min(k * self._most_rows_per_chunk, len(self._entries)))
-        best = list(dict.fromkeys(self._entries[row][0].text for row, _ in found))
-        return [self._hit(text, query) for text in best[:k]]
-
-    def _hit(self, text: str, query: Float32) -> Hit:
+    def _hit(self, text: str, scores: Float32, tag_scores: Float32) -> Hit:
         rows = self._rows_of_chunk[text]
-        matches = [self._match(row, query) for row in rows]
+        matches = [self._match(row, float(scores[row]), tag_scores) for row in rows]
         if len(matches) > 1:
             matches.sort(key=lambda each: -each.score)
         entry = self._entries[rows[0]][0]
@@ -145,15 +156,14 @@ class View:
             self._chunk_ids[text] = chunk_id(text)
         return self._chunk_ids[text]
 
-    def _match(self, row: int, query: Float32) -> Match:
+    def _match(self, row: int, score: float, tag_scores: Float32) -> Match:
         entry, tag, origin = self._entries[row]
-        dim = self._preferences.shape[1]
-        similarity, tag_score = float(self._vectors[row, :dim] @ query[:dim]), float(query[dim + tag])
+        tag_score = float(tag_scores[tag])
         return Match(
             preference=self.held[tag].preference.text,
             instruction=entry.instruction,
-            score=similarity + tag_score,
-            similarity=similarity,
+            score=score,
+            similarity=score - tag_score,
             tag_score=tag_score,
             confidence=entry.confidence,
             origin=origin,
@@ -162,14 +172,3 @@ class View:
 
 def _vectors(held: Held, dim: int) -> Float32:
     return np.concatenate([np.zeros((0, dim), np.float32), *(part.shard.vectors for part in held.parts)])
-
-
-def _with_tags(blocks: Sequence[Float32], dim: int) -> Float32:
-    """Return all vectors, each with one more component per block, 1 for its own: float32, (n, dim + m)."""
-    rows = np.zeros((sum(map(len, blocks)), dim + len(blocks)), dtype=np.float32)
-    at = 0
-    for tag, block in enumerate(blocks):
-        rows[at : at + len(block), :dim] = block
-        rows[at : at + len(block), dim + tag] = 1.0
-        at += len(block)
-    return rows

@@ -21,7 +21,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .errors import ConfigurationError
-from .vectors import Float32, Float64, normalize
+from .vectors import Float32, Float64
 
 N_EVIDENCE = 5
 """Entries of a preference that tell whether a question touches it."""
@@ -72,12 +72,17 @@ class SteeredQuestion:
         tag_scores: float32, (m,): what an entry of each preference gets on top.
         preference: Row of the preference that is believed in most, or None where the question is not steered.
         similarity: Cosine similarity to the nearest preference; None where no preference may steer.
+        question_weight: Share of the question in q~.
+        preference_weights: float32, (m,): shares of the preferences in q~. A vector's inner product with q~ is the
+            same sum of its products with the question and with the preferences, which need not be computed anew.
     """
 
     vector: Float32
     tag_scores: Float32
     preference: int | None
     similarity: float | None
+    question_weight: float
+    preference_weights: Float32
 
 
 class Evidence:
@@ -130,17 +135,23 @@ def steer(
     """
     unsteered = np.zeros(len(preferences), dtype=np.float32)
     if not may_steer.any():
-        return SteeredQuestion(question, unsteered, None, None)
+        return SteeredQuestion(question, unsteered, None, None, 1.0, unsteered)
     cosines = (preferences @ question).astype(np.float64)
     nearest = float(cosines[may_steer].max())
     if nearest < scoring.gate:
-        return SteeredQuestion(question, unsteered, None, nearest)
+        return SteeredQuestion(question, unsteered, None, nearest, 1.0, unsteered)
     signal = cosines + scoring.evidence * evidence.of(similarities, cosines) if scoring.evidence else cosines
     beliefs = _beliefs(signal, may_steer, scoring.sharpness)
-    mixture = (beliefs @ preferences).astype(np.float32)
-    steered = normalize(question + np.float32(scoring.preference_weight) * mixture)
-    tag_scores = (scoring.tag_weight * beliefs).astype(np.float32)
-    return SteeredQuestion(steered, tag_scores, int(beliefs.argmax()), nearest)
+    mixed = question + (scoring.preference_weight * beliefs).astype(np.float32) @ preferences
+    length = float(np.sqrt(mixed @ mixed)) or 1.0
+    return SteeredQuestion(
+        vector=mixed / np.float32(length),
+        tag_scores=(scoring.tag_weight * beliefs).astype(np.float32),
+        preference=int(beliefs.argmax()),
+        similarity=nearest,
+        question_weight=1.0 / length,
+        preference_weights=(scoring.preference_weight / length * beliefs).astype(np.float32),
+    )
 
 
 def _beliefs(signal: Float64, may_steer: npt.NDArray[np.bool_], sharpness: float) -> Float64:

@@ -100,11 +100,11 @@ class DeviceStore:
         reader.state()
         return cls(reader, writer, audience, None if encoder is None else load_encoder(encoder))
 
-    def memory(self, engine: EngineName = "auto") -> Memory:
+    def memory(self, engine: EngineName = "numpy") -> Memory:
         """Verify the current version, every hash of it, and return its memory, which follows later forgets and adds.
 
         Args:
-            engine: What searches: `numpy`, `faiss`, or `auto`, by size.
+            engine: What ranks: `numpy` or `faiss`.
 
         Raises:
             ConfigurationError: There is no version yet, or the store was opened without an encoder.

@@ -1,6 +1,7 @@
 """One suite over the search engines, and equal results of them."""
 
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -8,48 +9,45 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from prefdex_client import engines
+from prefdex_client import UNSTEERED, Memory, Scoring
 from prefdex_client.engines import FaissEngine, NumpyEngine, make_engine
 from prefdex_shared.errors import ConfigurationError, MissingExtraError
+from prefdex_shared.steering import SteeredQuestion
+from support.bundles import AUDIENCE, ENCODER, Publisher, entry
 
+N_TAGS = 2
 # Small whole numbers: sums are exact in any order, and equal scores are frequent.
-MATRICES = st.integers(1, 40).flatmap(lambda n: arrays(np.float32, (n, 3), elements=st.integers(-2, 2).map(float)))
+MATRICES = st.integers(0, 40).flatmap(lambda n: arrays(np.float32, (n, 3), elements=st.integers(-2, 2).map(float)))
 QUERIES = arrays(np.float32, 3, elements=st.integers(-2, 2).map(float))
+TAG_SCORES = arrays(np.float32, N_TAGS, elements=st.integers(-2, 2).map(float))
 
 
-@pytest.mark.parametrize("engine", [NumpyEngine, FaissEngine])
-@given(vectors=MATRICES, query=QUERIES, k=st.integers(1, 50))
-def test_the_greatest_products_and_of_equal_ones_the_first(engine, vectors, query, k) -> None:
-    products = (vectors @ query).tolist()
-    expected = sorted(enumerate(products), key=lambda hit: (-hit[1], hit[0]))[:k]
-    assert engine(vectors).search(query, k) == expected
+@pytest.mark.parametrize("name", ["numpy", "faiss"])
+@given(vectors=MATRICES, query=QUERIES, tag_scores=TAG_SCORES, k=st.integers(1, 50))
+def test_the_greatest_scores_and_of_equal_ones_the_first(name, vectors, query, tag_scores, k) -> None:
+    tags = np.arange(len(vectors)) % N_TAGS
+    scores = vectors @ query + tag_scores[tags]
+    steered = SteeredQuestion(query, tag_scores, 0, 1.0, 1.0, np.zeros(N_TAGS, np.float32))
+    expected = sorted(range(len(scores)), key=lambda row: (-scores[row], row))[:k]
+    assert make_engine(vectors, tags, N_TAGS, name).best(steered, scores, min(k, max(1, len(scores)))) == expected
 
 
-@pytest.mark.parametrize("engine", [NumpyEngine, FaissEngine])
-def test_no_vectors(engine) -> None:
-    assert engine(np.zeros((0, 3), np.float32)).search(np.ones(3, np.float32), 5) == []
+@pytest.mark.parametrize("scoring", [None, UNSTEERED, Scoring(0.7, 2.0, -1.0, 5.0, 1.0)])
+def test_a_memory_answers_alike_with_either(scoring, publisher: Publisher, tmp_path: Path) -> None:
+    content = {f"I like topic {t}": [entry(f"Text {n} on topic {t % 3}") for n in range(40)] for t in range(5)}
+    (tmp_path / "me.pdx").write_bytes(publisher.bundle(content))
+    options = {"trust": publisher.trust, "encoder": ENCODER, "audience": AUDIENCE}
+    one, two = (Memory.open(tmp_path / "me.pdx", engine=name, **options) for name in ("numpy", "faiss"))
+    for question in ("topic 2", "text 7", "I like topic 4", "nothing of it"):
+        assert one.query(question, 12, scoring=scoring) == two.query(question, 12, scoring=scoring)
 
 
-def test_engines_agree_on_many_vectors() -> None:
-    rng = np.random.default_rng(0)
-    vectors = rng.standard_normal((20_000, 64)).astype(np.float32)
-    ours, theirs = NumpyEngine(vectors), FaissEngine(vectors)
-    for query in rng.standard_normal((20, 64)).astype(np.float32):
-        one, two = ours.search(query, 10), theirs.search(query, 10)
-        assert [row for row, _ in one] == [row for row, _ in two]
-        np.testing.assert_allclose([score for _, score in one], [score for _, score in two], rtol=1e-5)
-
-
-def test_which_engine_is_chosen(monkeypatch: pytest.MonkeyPatch) -> None:
-    few, many = np.zeros((3, 2), np.float32), np.zeros((engines.FAISS_FROM, 2), np.float32)
-    assert isinstance(make_engine(few), NumpyEngine)
-    assert isinstance(make_engine(many), FaissEngine)
-    assert isinstance(make_engine(few, "faiss"), FaissEngine)
-    assert isinstance(make_engine(many, "numpy"), NumpyEngine)
+def test_other_names_and_missing_packages(monkeypatch: pytest.MonkeyPatch) -> None:
+    nothing, tags = np.zeros((0, 2), np.float32), np.zeros(0, np.intp)
+    assert isinstance(make_engine(nothing, tags, 0, "numpy"), NumpyEngine)
+    assert isinstance(make_engine(nothing, tags, 0, "faiss"), FaissEngine)
     with pytest.raises(ConfigurationError, match="no search engine 'annoy'"):
-        make_engine(few, "annoy")  # type: ignore[arg-type]
+        make_engine(nothing, tags, 0, "annoy")  # type: ignore[arg-type]
     monkeypatch.setitem(sys.modules, "faiss", None)
     with pytest.raises(MissingExtraError, match="faiss"):
-        make_engine(few, "faiss")
-    monkeypatch.setattr(engines, "find_spec", lambda _: None)
-    assert isinstance(make_engine(many), NumpyEngine)
+        make_engine(nothing, tags, 0, "faiss")
