@@ -7,6 +7,7 @@ import json
 import os
 import platform
 import statistics
+import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
 from importlib.metadata import version
@@ -45,6 +46,13 @@ def report(
     Console(width=110, markup=False, highlight=False).print(table)
     if as_json:
         print(json.dumps({**result, "environment": environment()}))
+
+
+def on_one_thread() -> None:
+    """Start this process anew with one thread for linear algebra: threads that wait by spinning count as CPU time."""
+    if os.environ.get("OPENBLAS_NUM_THREADS") != "1":
+        one = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
+        os.execve(sys.executable, [sys.executable, *sys.argv], os.environ | one)
 
 
 def environment() -> dict[str, object]:

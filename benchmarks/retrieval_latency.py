@@ -18,7 +18,7 @@ from pathlib import Path
 import faiss
 import numpy as np
 
-from harness import CACHE, arguments, cpu_ms, median_ratio, report
+from harness import CACHE, arguments, cpu_ms, median_ratio, on_one_thread, report
 from material import WHEELS, bundle, corpus, encode, encoder, entries, make_shards, signer
 from peers import PEERS
 from prefdex_builder.demo.assets import Asset, extract, fetch
@@ -41,6 +41,7 @@ Ask = Callable[[str], object]
 
 def main() -> None:
     """Run the benchmark."""
+    on_one_thread()
     options = arguments(__doc__, lambda parser: parser.add_argument("--without-torch", action="store_true"))
     faiss.omp_set_num_threads(1)
     source = corpus(N_DOCUMENTS[options.size])
