@@ -1,9 +1,10 @@
-"""The device side of prefdex: open a signed bundle, ask it questions, apply a patch.
+"""The device side of prefdex: a store of signed versions, and a memory that answers from it.
 
-from prefdex_client import Memory
+from prefdex_client import DeviceStore
 
-memory = Memory.open("me.pdx", trust="root.json", encoder="encoder/", audience="u-4711")
-print(memory.context("What should I cook tonight?"))
+store = DeviceStore.open("store/", trust="root.json", audience="u-4711", encoder="encoder/")
+store.apply("me.pdx")
+print(store.memory().context("What should I cook tonight?"))
 """
 
 from prefdex_shared.changes import Changes
