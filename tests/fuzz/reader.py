@@ -18,6 +18,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 import brotli
+import numpy as np
 
 # Tests that import this module are not to be traced.
 GUIDED = __name__ == "__main__" and find_spec("atheris") is not None
@@ -25,11 +26,14 @@ tracing: AbstractContextManager[None] = nullcontext()
 if GUIDED:
     import atheris
 
-    tracing = atheris.instrument_imports(include=["prefdex_shared", "tuf"])
+    tracing = atheris.instrument_imports(include=["prefdex_client", "prefdex_shared", "tuf"])
 
 with tracing:
+    from prefdex_client.local import window
+    from prefdex_client.store import state
     from prefdex_shared import container, manifest, metadata, patching, shard, trust, wire
     from prefdex_shared.errors import PrefdexError
+    from prefdex_shared.records import Chunk
 
 GOLDEN = Path(__file__).resolve().parents[1] / "golden"
 ROOT = (GOLDEN / "root.json").read_bytes()
@@ -81,6 +85,14 @@ def _codes(data: bytes) -> None:
     shard.decode(wire.pack({**SHARD, "codes": brotli.compress(data, quality=0)}), "s0")  # type: ignore[dict-item]
 
 
+def _state(data: bytes) -> None:
+    assert state.encode(state.decode(data)) == data
+
+
+def _window(data: bytes) -> None:
+    window.decode(data)
+
+
 READERS: tuple[Callable[[bytes], None], ...] = (
     _container,
     _patch,
@@ -91,6 +103,8 @@ READERS: tuple[Callable[[bytes], None], ...] = (
     _shard,
     _body,
     _codes,
+    _state,
+    _window,
 )
 
 
@@ -106,7 +120,14 @@ def read(data: bytes) -> None:
 
 def seeds() -> dict[str, bytes]:
     """Return inputs that are taken, by name: the golden files and their parts."""
-    inputs = {"anchor": (4, ROOT), "root": (3, ROOT)}
+    held_here = state.State(AUDIENCE, bytes(32), 3, ("k",), ("r",), ("v",), {"t": True}, {"f": "t"}, ("I like tea",))
+    chunk = window.WindowChunk(Chunk("Tea grows on hills.", "Tea", "made up"), np.ones(4, np.float16))
+    inputs = {
+        "anchor": (4, ROOT),
+        "root": (3, ROOT),
+        "state": (9, state.encode(held_here)),
+        "window": (10, window.encode(chunk)),
+    }
     for file in sorted(GOLDEN.glob("*.pdx")):
         held, name = container.decode(file.read_bytes()), file.stem
         inputs |= {f"container-{name}": (0, file.read_bytes()), f"patch-{name}": (1, file.read_bytes())}

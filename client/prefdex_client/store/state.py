@@ -118,7 +118,7 @@ def decode(data: bytes) -> State:
     value = wire.unpack(data, "store", MAX_STATE_BYTES, _MAX_ITEMS)
     wire.check_format(value, "store", FORMAT)
     fields = wire.Fields(value, "store", _FIELDS)
-    return State(
+    state = State(
         audience=fields.text("audience", 64),
         salt=fields.data("salt", _SALT_BYTES),
         highest=fields.integer("highest", 0, 2**63),
@@ -131,6 +131,9 @@ def decode(data: bytes) -> State:
         local=_map(fields, "local", str),
         window=tuple(fields.texts("window", MAX_WINDOW_CHUNKS, _HASH)),
     )
+    if encode(state) != data:
+        raise FormatError("store: not in canonical form.")
+    return state
 
 
 def _map(fields: wire.Fields, name: str, kind: type[T]) -> dict[str, T]:
