@@ -51,6 +51,11 @@ def scrub(text: str) -> str:
     return text if text.isascii() else _SURROGATE.sub("\N{REPLACEMENT CHARACTER}", text)
 
 
+def one_line(text: str) -> str:
+    """Return the text on one line, white space collapsed, fit to be written."""
+    return " ".join(scrub(text).split())
+
+
 def sha256_hex(data: bytes) -> str:
     """Return the SHA-256 of bytes: 64 lower-case hex digits."""
     return hashlib.sha256(data).hexdigest()

@@ -10,7 +10,7 @@ from typing import BinaryIO, Literal
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from prefdex_shared.ids import content_hash, scrub
+from prefdex_shared.ids import content_hash, one_line, scrub
 from prefdex_shared.records import Document
 from prefdex_shared.shard import MAX_SOURCE_CHARACTERS, MAX_TITLE_CHARACTERS
 
@@ -172,7 +172,7 @@ def _parse_row(file: SourceFile, position: int, row: _Row) -> Reading:
 
 
 def _one_line(value: object) -> str:
-    return " ".join(scrub(value).split()) if isinstance(value, str) else ""
+    return one_line(value) if isinstance(value, str) else ""
 
 
 def _dropped(file: SourceFile, position: int, kind: FaultKind, document_id: str = "") -> Reading:

@@ -89,7 +89,7 @@ def _faiss() -> Finding:
     try:
         return Finding("faiss-cpu", True, version("faiss-cpu"))
     except PackageNotFoundError:
-        return Finding("faiss-cpu", True, "not installed: numpy searches, which suits all but the largest bundles")
+        return Finding("faiss-cpu", True, "not installed, nor needed: numpy ranks unless an app asks for FAISS")
 
 
 def _checked(

@@ -8,7 +8,7 @@ from dataclasses import replace
 from prefdex_shared import shard as shards
 from prefdex_shared.chunking import ChunkConfig, chunk
 from prefdex_shared.encoder import Encoder
-from prefdex_shared.ids import sha256_hex
+from prefdex_shared.ids import one_line, sha256_hex
 from prefdex_shared.records import Chunk, Document, Entry, Preference
 from prefdex_shared.shard import MAX_SOURCE_CHARACTERS, MAX_TITLE_CHARACTERS, Shard
 from prefdex_shared.vectors import Float16, store
@@ -71,7 +71,8 @@ class LocalShards:
         config = ChunkConfig(max_tokens=self._encoder.max_tokens)
         chunks: dict[str, Chunk] = {}
         for document in documents:
-            title, source = document.title[:MAX_TITLE_CHARACTERS], document.source[:MAX_SOURCE_CHARACTERS]
+            title = one_line(document.title)[:MAX_TITLE_CHARACTERS]
+            source = one_line(document.source)[:MAX_SOURCE_CHARACTERS]
             for text in chunk(document.text, config, self._encoder.count_tokens):
                 if text not in known:
                     chunks.setdefault(text, Chunk(text, title, source))

@@ -48,7 +48,7 @@ class Device:
         anchor: Its trust anchor.
         roots: Root metadata of the store.
         files: Content of the files of the current version, verified.
-        hashes: SHA-256 of the files of the current version, those of missing ones included.
+        hashes: SHA-256 of the files of every version that is kept, those of missing ones included.
     """
 
     anchor: bytes

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Mapping
 from pathlib import Path
 
 from prefdex_shared import files, trust
@@ -84,8 +84,7 @@ class StoreReader:
             FormatError: It is damaged, or a file is missing that was not forgotten.
         """
         signed = self.metadata(targets)
-        named = read_claims(Container((), signed, {})).hashes
-        held = {name: data for name, digest in named.items() if (data := self._file(digest)) is not None}
+        held = {name: data for name, digest in self.named(targets).items() if (data := self._file(digest)) is not None}
         whole = Container(self._roots(now), signed, held)
         verified = trust.verify(whole, trust=self._anchor, audience=self._audience)
         planning.check_whole(verified, now)
@@ -95,8 +94,17 @@ class StoreReader:
         """Return what the device has, for a version to be applied to it."""
         if not now.versions:
             return Device(self._anchor, self._roots(now))
-        version = self.version(now, now.versions[0])
-        return Device(self._anchor, self._roots(now), tuple(version.files.values()), tuple(version.hashes.values()))
+        files = tuple(self.version(now, now.versions[0]).files.values())
+        hashes = tuple(digest for targets in now.versions for digest in self.named(targets).values())
+        return Device(self._anchor, self._roots(now), files, hashes)
+
+    def named(self, targets: str) -> Mapping[str, str]:
+        """Return the SHA-256 of a version's files by name, by the hash of its targets metadata.
+
+        Raises:
+            FormatError: The metadata are missing.
+        """
+        return read_claims(Container((), self.metadata(targets), {})).hashes
 
     def metadata(self, digest: str) -> bytes:
         """Read metadata by their hash.

@@ -13,9 +13,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
-from prefdex_shared.container import Container
 from prefdex_shared.errors import ConfigurationError, FormatError
-from prefdex_shared.trust import read_claims
 
 from . import state
 from .disk import Disk
@@ -122,11 +120,7 @@ class StoreWriter:
 
     def _collect(self, now: State) -> None:
         """Remove what no version names, what was forgotten, and what was left unfinished."""
-        hashes = [
-            digest
-            for targets in now.versions
-            for digest in read_claims(Container((), self._reader.metadata(targets), {})).hashes.values()
-        ]
+        hashes = [digest for targets in now.versions for digest in self._reader.named(targets).values()]
         signed = {each for each in hashes if now.file_tag(each) not in now.erased}
         self._keep_only(self._folder / FILES, {*signed, *now.local.values(), *now.window})
         self._keep_only(self._folder / METADATA, {*now.roots, *now.versions})

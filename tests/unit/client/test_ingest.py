@@ -64,6 +64,14 @@ def test_documents_become_local_hits(store: DeviceStore, tmp_path: Path, publish
     assert [each.origin for each in memory.preferences] == ["signed"] * 3
 
 
+def test_titles_that_cannot_be_written_as_they_are(store: DeviceStore) -> None:
+    note = Document("n", "Two\nlines \ud800", "I like tea with lemon.", "from\tsome\ud800where" + "x" * 3_000)
+    store.ingest([note], config=CONFIG)
+    [hit] = [hit for hit in store.memory().query("lemon", 20) if "lemon" in hit.text]
+    assert hit.title == "Two lines \ufffd"
+    assert hit.source.startswith("from some\ufffdwhere")
+
+
 def test_the_same_again_changes_nothing(store: DeviceStore) -> None:
     first = store.ingest(["I like tea with lemon."], config=CONFIG)
     again = store.ingest(["I like tea with lemon."], config=CONFIG)

@@ -158,6 +158,16 @@ class TestForgetting:
         phone.store.previous()
         assert TEA not in phone.texts()
 
+    def test_the_same_version_again_keeps_the_one_before_whole(self, phone: Phone) -> None:
+        """A forgotten shard that changed between the versions is missing from both, and that is no damage."""
+        phone.apply(CONTENT)
+        changed = {**CONTENT, TEA: [entry("Tea is also green.")]}
+        second = phone.apply(changed, version=2)
+        phone.store.forget(TEA)
+        phone.store.apply(phone.file(second))
+        assert phone.store.previous() == 1
+        assert phone.texts() == [text for text in CONTENT if text != TEA]
+
     def test_a_patch_fits_what_was_forgotten(self, phone: Phone) -> None:
         first = phone.apply(CONTENT)
         phone.store.forget(TEA)
