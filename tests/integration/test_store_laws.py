@@ -42,7 +42,7 @@ STEPS = st.one_of(
     st.tuples(st.sampled_from(("bundle", "patch")), CONTENTS),
     st.tuples(st.just("forget"), st.sampled_from(NAMES)),
     st.tuples(st.just("add"), st.sampled_from(NAMES)),
-    st.tuples(st.just("previous"), st.none()),
+    st.tuples(st.sampled_from(("previous", "again")), st.none()),
 )
 
 
@@ -90,7 +90,9 @@ class Model:
     def apply(self, content: dict) -> None:
         there = set(content) - set(self.forgotten)
         # The same shard again brings it back to the older version, too.
-        older = [(was, names | {n for n in there if was.get(n) == content[n]}) for was, names in self.versions[:1]]
+        # Applied again, a version takes its own place, not that of the one before.
+        before = [each for each in self.versions if each[0] is not content]
+        older = [(was, names | {n for n in there if was.get(n) == content[n]}) for was, names in before[:1]]
         self.versions = [(content, there), *older]
         offered = {name: was or name in content for name, was in self.forgotten.items()}
         # What was offered and is no longer has been dropped by the server: it may come back.
@@ -116,7 +118,7 @@ def test_law_4_what_is_forgotten_is_gone(steps, first) -> None:
     with tempfile.TemporaryDirectory() as root:
         folder, given_file = Path(root) / "store", Path(root) / "given.pdx"
         store = _store(folder, publisher)
-        versions = [publisher.bundle(first, version=1)]
+        versions, contents = [publisher.bundle(first, version=1)], [first]
         given_file.write_bytes(versions[0])
         store.apply(given_file)
         memory = store.memory()
@@ -132,7 +134,12 @@ def test_law_4_what_is_forgotten_is_gone(steps, first) -> None:
                     given_file.write_bytes(data)
                     store.apply(given_file)
                 versions.append(data)
-                model.apply(argument)
+                contents.append(dict(argument))
+                model.apply(contents[-1])
+            elif action == "again":
+                given_file.write_bytes(versions[-1])
+                store.apply(given_file)
+                model.apply(contents[-1])
             elif action == "forget":
                 if argument in {each.text for each in store.memory().preferences} or _in_older(model, argument):
                     store.forget(argument)
