@@ -73,6 +73,11 @@ def _plain(data: bytes) -> str:
         return data.decode("utf-8")
 
 
+def _same(one: list | None, two: list) -> bool:
+    """Whether two shards are the same: a shard has its own order."""
+    return one is not None and {each.text for each in one} == {each.text for each in two}
+
+
 class Model:
     """What a store should hold, said as simply as can be.
 
@@ -92,7 +97,7 @@ class Model:
         # The same shard again brings it back to the older version, too.
         # Applied again, a version takes its own place, not that of the one before.
         before = [each for each in self.versions if each[0] is not content]
-        older = [(was, names | {n for n in there if was.get(n) == content[n]}) for was, names in before[:1]]
+        older = [(was, names | {n for n in there if _same(was.get(n), content[n])}) for was, names in before[:1]]
         self.versions = [(content, there), *older]
         offered = {name: was or name in content for name, was in self.forgotten.items()}
         # What was offered and is no longer has been dropped by the server: it may come back.
