@@ -3,7 +3,7 @@
 Each run is a process of its own, from its start to its first answer: a bare one that loads onnxruntime, the tokenizer
 and the model and encodes the question once, and ours with each search engine, which verifies every hash of a store.
 Times are CPU times of the process, paired run by run; memory is what is resident at the end. All run in an environment
-with the `client` extra alone: what else is installed would be imported, too.
+with the extras `client` and `faiss` alone: what else is installed would be imported, too.
 """
 
 from __future__ import annotations
@@ -124,13 +124,13 @@ def _run(python: Path, program: str, given: list[str]) -> dict[str, float]:
 
 
 def _client_environment() -> Path:
-    """Return the Python of an environment with `prefdex[client]` and nothing else, made once."""
+    """Return the Python of an environment with `prefdex[client,faiss]` and nothing else, made once."""
     folder = CACHE / "client-environment"
     python = folder / "bin" / "python"
     if not python.exists():
         venv.create(folder, with_pip=True, clear=True)
         pip = [python, "-m", "pip", "install", "--quiet"]
-        subprocess.run([*pip, f"{CACHE.parent}[client]"], check=True, capture_output=True)
+        subprocess.run([*pip, f"{CACHE.parent}[client,faiss]"], check=True, capture_output=True)
     # What is measured is the code as it is now.
     link = next((folder / "lib").glob("python*/site-packages")) / "prefdex.pth"
     link.write_text("\n".join(str(CACHE.parent / each) for each in ("shared", "client", "builder")))
@@ -154,7 +154,7 @@ def size(package):
     files = [Path(str(package.locate_file(file))) for file in package.files or []]
     return sum(file.stat().st_size for file in files if file.is_file() and file.suffix != ".pyc") / 1e6
 sizes = {each.metadata["Name"]: round(size(each), 1) for each in distributions()}
-print(json.dumps({name: size for name, size in sizes.items() if name not in ("pip", "setuptools")}))
+print(json.dumps({name: size for name, size in sizes.items() if name not in ("pip", "setuptools", "faiss-cpu")}))
 """
 
 

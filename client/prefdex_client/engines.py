@@ -10,11 +10,10 @@ from __future__ import annotations
 from typing import Literal, Protocol
 
 import numpy as np
-import numpy.typing as npt
 
 from prefdex_shared.errors import ConfigurationError, MissingExtraError
 from prefdex_shared.steering import SteeredQuestion
-from prefdex_shared.vectors import Float32
+from prefdex_shared.vectors import Float32, Rows
 
 EngineName = Literal["numpy", "faiss"]
 
@@ -42,11 +41,12 @@ class NumpyEngine:
         """Return the k best rows; see `SearchEngine`."""
         del steered
         if k >= len(scores):
-            rows = np.argsort(-scores, kind="stable")
-            return [int(row) for row in rows]
+            order: list[int] = (-scores).argsort(kind="stable").tolist()
+            return order
         # All that is no worse than the k-th best, so that ties are decided by row.
-        rows = np.flatnonzero(scores >= np.partition(scores, -k)[-k])
-        return [int(row) for row in rows[np.argsort(-scores[rows], kind="stable")][:k]]
+        (rows,) = (scores >= np.partition(scores, -k)[-k]).nonzero()
+        best: list[int] = rows[(-scores[rows]).argsort(kind="stable")][:k].tolist()
+        return best
 
 
 class FaissEngine:
@@ -61,11 +61,11 @@ class FaissEngine:
         MissingExtraError: FAISS is not installed.
     """
 
-    def __init__(self, vectors: Float32, tags: npt.NDArray[np.intp], n_tags: int) -> None:
+    def __init__(self, vectors: Float32, tags: Rows, n_tags: int) -> None:
         try:
             import faiss
         except ModuleNotFoundError as error:
-            raise MissingExtraError("faiss", "client") from error
+            raise MissingExtraError("faiss", "faiss") from error
         rows = np.zeros((len(vectors), vectors.shape[1] + n_tags), dtype=np.float32)
         rows[:, : vectors.shape[1]] = vectors
         rows[np.arange(len(vectors)), vectors.shape[1] + tags] = 1.0
@@ -89,7 +89,7 @@ class FaissEngine:
         return sorted(rows[0].tolist(), key=lambda row: (-scores[row], row))[:k]
 
 
-def make_engine(vectors: Float32, tags: npt.NDArray[np.intp], n_tags: int, name: EngineName) -> SearchEngine:
+def make_engine(vectors: Float32, tags: Rows, n_tags: int, name: EngineName) -> SearchEngine:
     """Return an engine over entries.
 
     Args:

@@ -9,12 +9,9 @@ that is integer arithmetic, so that every reader finds the same codes. ADR 0005 
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
 from .errors import FormatError
-from .vectors import Float32, Float64, Int8, normalize
-
-Int64 = npt.NDArray[np.int64]
+from .vectors import Float32, Float64, Int8, Int64, normalize
 
 FINEST_STEP = 1 / 512
 """A code's step, where no component is so large that 127 steps do not reach it."""

@@ -12,12 +12,11 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from .errors import ConfigurationError
 from .ids import ChunkId
 from .shard import MAX_ENTRIES
-from .vectors import Float16, Float32, Float64, similarities
+from .vectors import Float16, Float32, Float64, Mask, Rows, similarities
 
 # Error of a float32 product of unit vectors with a few thousand components, plus half a step of rounding.
 _PRESELECTION_MARGIN = 1e-3
@@ -85,23 +84,21 @@ def merge(parts: Iterable[Sequence[Candidate]], config: FilterConfig) -> list[Ca
     return _best([candidate for part in parts for candidate in part], config)
 
 
-def _preselect(rough: Float32, config: FilterConfig) -> npt.NDArray[np.bool_]:
+def _preselect(rough: Float32, config: FilterConfig) -> Mask:
     wanted = (rough >= config.tau - _PRESELECTION_MARGIN) | _among_best(rough, config.min_candidates)
     return wanted & _among_best(rough, config.max_candidates)
 
 
-def _among_best(rough: Float32, n: int) -> npt.NDArray[np.bool_]:
+def _among_best(rough: Float32, n: int) -> Mask:
     """Mark in each row what could be among the n largest, once decided exactly."""
     if n == 0 or n >= rough.shape[1]:
         return np.full(rough.shape, n > 0)
     nth_largest = np.partition(rough, -n, axis=1)[:, [-n]]
-    marked: npt.NDArray[np.bool_] = rough >= nth_largest - 2 * _PRESELECTION_MARGIN
+    marked: Mask = rough >= nth_largest - 2 * _PRESELECTION_MARGIN
     return marked
 
 
-def _candidates(
-    chunk_ids: Sequence[ChunkId], vectors: Float16, preference: Float16, rows: npt.NDArray[np.intp]
-) -> list[Candidate]:
+def _candidates(chunk_ids: Sequence[ChunkId], vectors: Float16, preference: Float16, rows: Rows) -> list[Candidate]:
     exact: Float64 = similarities(vectors[rows], preference)
     return [Candidate(-float(value), chunk_ids[row]) for value, row in zip(exact, rows, strict=True)]
 

@@ -18,10 +18,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from .errors import ConfigurationError
-from .vectors import Float32, Float64
+from .vectors import Float32, Float64, Mask
 
 N_EVIDENCE = 5
 """Entries of a preference that tell whether a question touches it."""
@@ -109,16 +108,19 @@ class Evidence:
             similarities: float32, (n,): cosine similarities of the question and the entries.
             cosines: float64, (m,): those of the question and the preferences.
         """
-        padded = np.append(similarities, _FARTHEST).astype(np.float64)[self._rows]
-        best = np.partition(padded, -N_EVIDENCE, axis=1)[:, -N_EVIDENCE:]
-        evidence: Float64 = np.where(self._is_empty, cosines, (best.sum(axis=1) - self._filling) / self._n)
+        padded = np.full(len(similarities) + 1, _FARTHEST, dtype=np.float32)
+        padded[:-1] = similarities
+        rows = padded[self._rows]
+        rows.partition(rows.shape[1] - N_EVIDENCE, axis=1)
+        best: Float64 = rows[:, -N_EVIDENCE:].sum(axis=1, dtype=np.float64)
+        evidence: Float64 = np.where(self._is_empty, cosines, (best - self._filling) / self._n)
         return evidence
 
 
 def steer(
     question: Float32,
     preferences: Float32,
-    may_steer: npt.NDArray[np.bool_],
+    may_steer: Mask,
     scoring: Scoring,
     evidence: Evidence,
     similarities: Float32,
@@ -154,7 +156,7 @@ def steer(
     )
 
 
-def _beliefs(signal: Float64, may_steer: npt.NDArray[np.bool_], sharpness: float) -> Float64:
+def _beliefs(signal: Float64, may_steer: Mask, sharpness: float) -> Float64:
     signal = np.where(may_steer, signal, -np.inf)
     exponents: Float64 = np.exp(sharpness * (signal - signal.max()))
     beliefs: Float64 = exponents / exponents.sum()

@@ -7,13 +7,21 @@ number of threads and any processor. That is why tau, ranks and ties are decided
 
 from __future__ import annotations
 
-import numpy as np
-import numpy.typing as npt
+from typing import TYPE_CHECKING, TypeAlias
 
-Float16 = npt.NDArray[np.float16]
-Float32 = npt.NDArray[np.float32]
-Float64 = npt.NDArray[np.float64]
-Int8 = npt.NDArray[np.int8]
+import numpy as np
+
+if TYPE_CHECKING:
+    # Not on a device: its import would take a tenth of numpy's own time.
+    import numpy.typing as npt
+
+Float16: TypeAlias = "npt.NDArray[np.float16]"
+Float32: TypeAlias = "npt.NDArray[np.float32]"
+Float64: TypeAlias = "npt.NDArray[np.float64]"
+Int8: TypeAlias = "npt.NDArray[np.int8]"
+Int64: TypeAlias = "npt.NDArray[np.int64]"
+Rows: TypeAlias = "npt.NDArray[np.intp]"
+Mask: TypeAlias = "npt.NDArray[np.bool_]"
 
 SIMILARITY_DIGITS = 4
 """Similarities are rounded to this many decimal digits."""

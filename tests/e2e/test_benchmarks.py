@@ -72,6 +72,12 @@ def test_footprint() -> None:
     assert result["installed_mb_total"] > result["installed_mb"]["onnxruntime"] > 10
 
 
+def test_engines() -> None:
+    result = _run("engines")
+    assert set(result["entries"]) == {"100", "1000", "10000"}
+    assert all(each["ratio_faiss_vs_numpy"] > 0 for each in result["entries"].values())
+
+
 def test_patch() -> None:
     result = _run("patch")
     assert result["preferences"] == 10

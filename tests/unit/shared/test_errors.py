@@ -15,7 +15,7 @@ KINDS = [each for each in vars(errors).values() if isinstance(each, type) and is
     [
         *(kind("What.", hint="Do.") for kind in KINDS if kind not in {EngineError, MissingExtraError}),
         EngineError("What.", retryable=True, hint="Do."),
-        MissingExtraError("faiss", "client"),
+        MissingExtraError("tokenizers", "client"),
     ],
     ids=lambda error: type(error).__name__,
 )
@@ -29,4 +29,4 @@ def test_the_tree_in_the_docstring_is_whole() -> None:
 
 
 def test_a_missing_package_names_its_extra() -> None:
-    assert MissingExtraError("faiss", "client").hint == "Install it with: pip install 'prefdex[client]'"
+    assert MissingExtraError("tokenizers", "client").hint == "Install it with: pip install 'prefdex[client]'"
