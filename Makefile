@@ -18,7 +18,8 @@ lint: $(VENV)/.dev
 
 soak: $(VENV)/.dev  ## the long forms of kill, fuzz and property tests
 	$(VENV)/bin/pytest -m soak $(ARGS)
-	$(VENV)/bin/pytest --hypothesis-profile soak tests/integration/test_laws.py tests/unit/shared $(ARGS)
+	$(VENV)/bin/pytest --hypothesis-profile soak tests/integration/test_laws.py tests/integration/test_store_laws.py tests/unit/shared \
+		-m "not soak" $(ARGS)
 
 golden: $(VENV)/.dev  ## after a change of the format
 	$(VENV)/bin/python tests/golden/make.py

@@ -10,6 +10,7 @@ Times are CPU times of this process, paired question by question. `--without-tor
 
 from __future__ import annotations
 
+import random
 import statistics
 import tempfile
 from collections.abc import Callable
@@ -91,10 +92,10 @@ def main() -> None:
 
 
 def _time(times: dict[str, list[float]], ways: dict[str, Ask], persona: Persona, n_questions: int) -> None:
-    """Add the times of a persona's questions; each question begins with another way."""
-    names = list(ways)
-    for number, question in enumerate(question for block in persona.blocks for question in block.questions):
-        for name in names[number % len(names) :] + names[: number % len(names)]:
+    """Add the times of a persona's questions, each in another order: what ran before leaves its mark on the caches."""
+    rng = random.Random(0)
+    for question in (question for block in persona.blocks for question in block.questions):
+        for name in rng.sample(list(ways), len(ways)):
             done = times.setdefault(name, [])
             if len(done) < n_questions + _WARM_UP:
                 done.append(cpu_ms(lambda: ways[name](question)))  # noqa: B023 - called at once
