@@ -9,6 +9,7 @@ from prefdex_shared.filtering import FilterConfig
 from prefdex_shared.steering import Scoring
 
 from .engines import LLMConfig
+from .preselectors import ENGINES, FilterEngine
 
 MAX_VALID_DAYS = 36_500
 
@@ -19,6 +20,7 @@ class BuildConfig:
 
     Attributes:
         filtering: Threshold and caps of the coarse filter.
+        filter_engine: What does the coarse filter's products: `numpy`, or on GPUs `torch` or `faiss`.
         llm: The engine that judges and writes.
         scoring: Defaults of steering, for the device.
         valid_days: Days until a bundle expires.
@@ -27,6 +29,7 @@ class BuildConfig:
     """
 
     filtering: FilterConfig = field(default_factory=FilterConfig)
+    filter_engine: FilterEngine = "numpy"
     llm: LLMConfig = field(default_factory=LLMConfig)
     scoring: Scoring = field(default_factory=Scoring)
     valid_days: int = 365
@@ -34,6 +37,8 @@ class BuildConfig:
     max_failed_share: float = 0.05
 
     def __post_init__(self) -> None:
+        if self.filter_engine not in ENGINES:
+            raise ConfigurationError(f"There is no filter engine {self.filter_engine!r}.", hint=f"Use {ENGINES}.")
         if not 0 <= self.max_failed_share <= 1:
             raise ConfigurationError("max_failed_share is a share between 0 and 1.")
         if self.max_bundle_bytes is not None and self.max_bundle_bytes < 1:

@@ -8,11 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
+import numpy as np
 import pyarrow as pa
 
+from prefdex_shared.candidates import Candidate
 from prefdex_shared.encoder import Encoder, open_encoder
 from prefdex_shared.errors import BuildError
-from prefdex_shared.filtering import Candidate
+from prefdex_shared.filtering import SimilarityJoin
 from prefdex_shared.ids import PreferenceId, ShardKey
 from prefdex_shared.judging import judge_id
 from prefdex_shared.records import Chunk, Pair, Preference
@@ -28,7 +30,7 @@ from .progress import Progress, Stopwatch
 from .report import BuildReport
 from .signing import BundleSigner
 from .stages import FilterStage, PackStage, TrimStage, VerifyStage
-from .stages.filter import merge_tables
+from .stages.filter import read_candidates
 from .stages.pack import entries_table
 from .stages.verify import Answers, Outcome, outcomes_of, pairs_table
 from .tally import Tally
@@ -148,18 +150,18 @@ class _Run:
         # One at a time, as everywhere: a text has one vector.
         vectors = store(self.encoder.encode([preference.text for preference in preferences]))
         known = self.workspace.corpus.known_chunks(self.snapshot)
-        dead = frozenset(known.difference(self.live))
+        dead = np.array(sorted(known.difference(self.live)), dtype=np.bytes_)
         names = self.snapshot.blocks
         batches = [
             pa.table({"block": names[at : at + _BLOCKS_PER_CALL]}) for at in range(0, len(names), _BLOCKS_PER_CALL)
         ]
-        stage = FilterStage(self.workspace, vectors, self.config.filtering, dead)
-        tables = []
+        stage = FilterStage(self.workspace, vectors, self.config.filtering, dead, self.config.filter_engine)
+        join = SimilarityJoin(vectors, self.config.filtering)
         with self.watch.stage("filter", len(batches)) as advance:
             for table in self.session.run(stage, batches):
-                tables.append(table)
+                join.hold(read_candidates(table))
                 advance(1)
-        return merge_tables(tables, len(preferences), self.config.filtering)
+        return join.candidates().lists(len(preferences))
 
     def _pairs(self, preferences: Sequence[Preference], candidates: Sequence[Sequence[Candidate]]) -> list[Pair]:
         wanted = {candidate.chunk_id for each in candidates for candidate in each}

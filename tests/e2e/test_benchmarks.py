@@ -102,3 +102,12 @@ def test_streaming() -> None:
     last = result["checkpoints"][-1]
     assert last["bytes"] <= result["max_store_bytes"] < last["bytes_everything"] / 4
     assert 0 < last["own"] <= 1
+
+
+def test_coarse_filter() -> None:
+    result = _run("coarse_filter")
+    assert result["chunks"] == [20_000, 100_000]
+    # One matrix product against a loop in Python: no machine is so noisy.
+    assert result["ratio_vs_reference"] > 2
+    assert result["memory_growth"] < 1.5
+    assert 0 < result["candidates"][0] <= result["candidates"][1] <= 100 * result["preferences"]

@@ -71,6 +71,11 @@ class Session:
         import ray.exceptions
 
         resources = stage.resources
+        if resources.gpus > ray.cluster_resources().get("GPU", 0.0):
+            raise ConfigurationError(
+                f"The stage {stage.name!r} runs on GPUs, and this Ray has none.",
+                hint="Join a cluster that has one with --address, or choose an engine for CPUs.",
+            )
         dataset = ray.data.from_arrow(list(blocks)).map_batches(
             _Worker,
             fn_constructor_args=(stage,),

@@ -26,6 +26,7 @@ class Resources:
 
 
 ONE_CPU = Resources()
+ONE_GPU = Resources(gpus=1.0)
 
 
 class Stage(Protocol):

@@ -2,55 +2,54 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
+import numpy as np
 import pyarrow as pa
 
-from prefdex_shared.filtering import Candidate, FilterConfig, filter_block, merge
-from prefdex_shared.ids import ChunkId
-from prefdex_shared.vectors import Float16
+from prefdex_shared.candidates import Candidates
+from prefdex_shared.filtering import FilterConfig, SimilarityJoin
+from prefdex_shared.vectors import Bytes, Float16, widen
 
-from ..cluster.stage import ONE_CPU, Call, Resources
+from ..cluster.stage import ONE_CPU, ONE_GPU, Call, Resources
+from ..preselectors import open_preselector, runs_on_gpu
 from ..workspace import Workspace
-from ..workspace.corpus import embeddings
+from ..workspace.corpus import chunk_ids, embeddings
 
-_CANDIDATES = pa.schema([("preference", pa.int64()), ("chunk_id", pa.string()), ("similarity", pa.float64())])
+NO_IDS: Bytes = np.zeros(0, dtype="S1")
 
 
-def filter_blocks(
-    blocks: Iterable[pa.Table], preferences: Float16, config: FilterConfig, dead: frozenset[str] = frozenset()
-) -> list[list[Candidate]]:
+def filter_blocks(blocks: Iterable[pa.Table], join: SimilarityJoin, dead: Bytes = NO_IDS) -> Candidates:
     """Find the candidates in some blocks.
 
     Args:
         blocks: Tables with `chunk_id` and `embedding`.
-        preferences: float16, (m, dim), L2-normalized.
-        config: Threshold and caps.
-        dead: Chunks that no document holds any more.
-
-    Returns:
-        For each preference its candidates, best first.
+        join: A join that has seen nothing yet.
+        dead: bytes, (d,): chunks that no document holds any more.
     """
-    parts = []
     for table in blocks:
-        chunk_ids = [ChunkId(chunk_id) for chunk_id in table["chunk_id"].to_pylist()]
-        vectors = embeddings(table)
-        if dead:
-            live = [row for row, chunk_id in enumerate(chunk_ids) if chunk_id not in dead]
-            chunk_ids, vectors = [chunk_ids[row] for row in live], vectors[live]
-        parts.append(filter_block(chunk_ids, vectors, preferences, config))
-    return [merge((part[index] for part in parts), config) for index in range(len(preferences))]
+        ids, vectors = chunk_ids(table), embeddings(table)
+        if len(dead):
+            live = np.isin(ids, dead, invert=True)
+            ids, vectors = ids[live], vectors[live]
+        join.add(ids, vectors)
+    return join.candidates()
 
 
-def merge_tables(tables: Iterable[pa.Table], n_preferences: int, config: FilterConfig) -> list[list[Candidate]]:
-    """Merge what workers found, in any order."""
-    found: list[list[Candidate]] = [[] for _ in range(n_preferences)]
-    for table in tables:
-        columns = (table[name].to_pylist() for name in _CANDIDATES.names)
-        for preference, chunk_id, similarity in zip(*columns, strict=True):
-            found[preference].append(Candidate(-similarity, ChunkId(chunk_id)))
-    return [merge([candidates], config) for candidates in found]
+def candidates_table(candidates: Candidates) -> pa.Table:
+    """Return candidates as a table, to travel from a worker."""
+    ids = pa.array(candidates.chunk_ids.tolist(), pa.binary())
+    return pa.table(
+        [candidates.preferences, ids, candidates.similarities], names=["preference", "chunk_id", "similarity"]
+    )
+
+
+def read_candidates(table: pa.Table) -> Candidates:
+    """Return the candidates that travelled."""
+    return Candidates(
+        table["preference"].to_numpy(), table["similarity"].to_numpy(), np.array(table["chunk_id"].to_pylist(), "S")
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,31 +60,30 @@ class FilterStage:
         workspace: Where blocks are stored.
         preferences: float16, (m, dim), L2-normalized.
         config: Threshold and caps.
-        dead: Chunks that no document holds any more.
+        dead: bytes, (d,): chunks that no document holds any more.
+        engine: What does the products: `numpy`, `torch` or `faiss`.
     """
 
     workspace: Workspace
     preferences: Float16
     config: FilterConfig
-    dead: frozenset[str] = field(default_factory=frozenset)
+    dead: Bytes = field(default_factory=lambda: NO_IDS)
+    engine: str = "numpy"
     name: str = "filter"
-    resources: Resources = ONE_CPU
+
+    @property
+    def resources(self) -> Resources:
+        """A GPU for an engine that is made for them."""
+        return ONE_GPU if runs_on_gpu(self.engine) else ONE_CPU
 
     def load(self) -> Call:
-        """Nothing is loaded."""
+        """Open the engine."""
+        preselector = open_preselector(self.engine, widen(self.preferences))
 
         def call(names: pa.Table) -> pa.Table:
             chunks = self.workspace.corpus.chunks
             blocks = (chunks.read_table(name, ["chunk_id", "embedding"]) for name in names["block"].to_pylist())
-            return _table(filter_blocks(blocks, self.preferences, self.config, self.dead))
+            join = SimilarityJoin(self.preferences, self.config, preselector)
+            return candidates_table(filter_blocks(blocks, join, self.dead))
 
         return call
-
-
-def _table(found: Sequence[Sequence[Candidate]]) -> pa.Table:
-    rows = [
-        {"preference": index, "chunk_id": candidate.chunk_id, "similarity": candidate.similarity}
-        for index, candidates in enumerate(found)
-        for candidate in candidates
-    ]
-    return pa.Table.from_pylist(rows, schema=_CANDIDATES)

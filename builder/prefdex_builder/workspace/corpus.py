@@ -18,7 +18,7 @@ import pyarrow as pa
 
 from prefdex_shared.errors import ConfigurationError
 from prefdex_shared.ids import ChunkId, content_hash
-from prefdex_shared.vectors import Float16
+from prefdex_shared.vectors import Bytes, Float16
 
 from .storage import Storage, rows
 
@@ -188,6 +188,11 @@ def block_table(chunk_ids: Sequence[str], texts: Sequence[str], embeddings: Floa
     flat = pa.array(embeddings.reshape(-1), type=pa.float16())
     column = pa.FixedSizeListArray.from_arrays(flat, embeddings.shape[1])
     return pa.table([pa.array(chunk_ids), pa.array(texts), column], names=list(CHUNKS))
+
+
+def chunk_ids(table: pa.Table) -> Bytes:
+    """Return the ids of a block: bytes, (n,)."""
+    return np.array(table["chunk_id"].to_pylist(), dtype=np.bytes_)
 
 
 def embeddings(table: pa.Table) -> Float16:

@@ -10,7 +10,7 @@ import pytest
 from prefdex_builder.corpus import SourceFile
 from prefdex_builder.engines import LLMConfig, open_llm
 from prefdex_builder.stages import VerifyStage, embed, filter_blocks, read_and_chunk, verify
-from prefdex_builder.stages.filter import _table, merge_tables
+from prefdex_builder.stages.filter import candidates_table, read_candidates
 from prefdex_builder.stages.pack import PackStage, entries_table
 from prefdex_builder.stages.read import ReadStage, files_table
 from prefdex_builder.stages.verify import Answers, outcomes_of, pairs_table
@@ -19,7 +19,7 @@ from prefdex_shared import shard as shards
 from prefdex_shared.chunking import ChunkConfig
 from prefdex_shared.encoder import HashingEncoder
 from prefdex_shared.errors import ConfigurationError, EngineError
-from prefdex_shared.filtering import FilterConfig
+from prefdex_shared.filtering import FilterConfig, SimilarityJoin
 from prefdex_shared.llm import FakeLLM, Prompt, fake_answer
 from prefdex_shared.records import Chunk, Pair, Preference, Verdict
 from prefdex_shared.vectors import store
@@ -46,12 +46,16 @@ def test_filter_skips_dead_chunks_and_merges() -> None:
     blocks = [embed([f"id{n}{at}" for at in range(5)], [f"tea {n} {at}" for at in range(5)], ENCODER) for n in range(3)]
     preferences = store(ENCODER.encode(["tea", "tea 1"]))
     config = FilterConfig(tau=-1)
-    whole = filter_blocks(blocks, preferences, config)
+    whole = filter_blocks(blocks, SimilarityJoin(preferences, config)).lists(2)
     assert [len(each) for each in whole] == [15, 15]
-    living = filter_blocks(blocks, preferences, config, frozenset({"id00", "id24"}))
+    dead = np.array(["id00", "id24"], dtype="S")
+    living = filter_blocks(blocks, SimilarityJoin(preferences, config), dead).lists(2)
     assert {each.chunk_id for each in whole[0]} - {each.chunk_id for each in living[0]} == {"id00", "id24"}
-    parts = [_table(filter_blocks([block], preferences, config)) for block in reversed(blocks)]
-    assert merge_tables(parts, 2, config) == whole
+    merged = SimilarityJoin(preferences, config)
+    for block in reversed(blocks):
+        part = filter_blocks([block], SimilarityJoin(preferences, config))
+        merged.hold(read_candidates(candidates_table(part)))
+    assert merged.candidates().lists(2) == whole
 
 
 def test_verify_judges_and_writes() -> None:
