@@ -67,7 +67,7 @@ def main() -> None:
     ask = Cached([question for persona in personas for block in persona.blocks for question in block.questions])
     with tempfile.TemporaryDirectory() as folder:
         methods: dict[str, Method] = {
-            "ours": Budgeted(Workspace(Path(folder)), encoder("int8").id),
+            "ours": Budgeted(Workspace.at(Path(folder)), encoder("int8").id),
             "random": _random,
             "first come": _first_come,
         }
@@ -137,7 +137,7 @@ def _random_inputs(n: int) -> int:
             packed = [shards.decode(pack(Preference(text), _entries(chance), hashing), "shard") for text in texts]
             cap = int(10 ** chance.uniform(2.5, 5))
             try:
-                data = Budgeted(Workspace(Path(folder)), hashing.id).bundle(
+                data = Budgeted(Workspace.at(Path(folder)), hashing.id).bundle(
                     make_user(f"u-{number}", texts), packed, cap
                 )
             except ConfigurationError:

@@ -78,16 +78,28 @@ def add_corpus(
 
     Raises:
         CorpusError: There is nothing to read.
-        ConfigurationError: The workspace's corpus was made with other settings.
+        ConfigurationError: The workspace's corpus was made with other settings, or another build works on it.
     """
-    watch = Stopwatch(progress)
     loaded = open_encoder(encoder)
     config = chunking or ChunkConfig()
     config = replace(config, max_tokens=min(config.max_tokens, loaded.max_tokens))
+    with workspace.locked() as lease:
+        return _add(workspace, sources, encoder, loaded.id, config, session, Stopwatch(progress, lease.check))
+
+
+def _add(
+    workspace: Workspace,
+    sources: Sequence[str],
+    encoder: str,
+    encoder_id: str,
+    config: ChunkConfig,
+    session: Session,
+    watch: Stopwatch,
+) -> AddReport:
     store = workspace.corpus
     before = store.current()
-    _check_settings(before, loaded.id, config.id)
-    files, skipped = find(sources, exclude=workspace.root)
+    _check_settings(before, encoder_id, config.id)
+    files, skipped = find(sources, exclude=workspace.folder)
 
     blocks = [files_table({number: file}) for number, file in enumerate(files)]
     tables = []
@@ -101,7 +113,7 @@ def add_corpus(
             f"None of the records in {len(files)} files is a document: {_first(collected)}.",
             hint="A JSONL record needs at least a 'text'.",
         )
-    new_blocks, n_new = _embed(workspace, before, collected.chunks, loaded.id, encoder, session, watch)
+    new_blocks, n_new = _embed(workspace, before, collected.chunks, encoder_id, encoder, session, watch)
     report = AddReport(
         snapshot=before.number + 1,
         files=len(files),
@@ -113,7 +125,7 @@ def add_corpus(
         examples=tuple(collected.examples),
         seconds=watch.seconds,
     )
-    return _commit(store, before, collected, new_blocks, loaded.id, config.id, report)
+    return _commit(store, before, collected, new_blocks, encoder_id, config.id, report)
 
 
 def _collect(tables: Sequence[pa.Table]) -> _Collected:

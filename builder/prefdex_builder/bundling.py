@@ -73,7 +73,7 @@ class Bundler:
             )
             for preference, record, rung in zip(user.preferences, records, rungs, strict=True)
         )
-        path = str(self.workspace.users.path(user.id, version))
+        path = self.workspace.users.location(user.id, version)
         return UserReport(user.id, version, is_new, path, len(data), reports)
 
     def _latest(self, user: User) -> tuple[int, bytes]:

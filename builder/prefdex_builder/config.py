@@ -15,6 +15,29 @@ MAX_VALID_DAYS = 36_500
 
 
 @dataclass(frozen=True, slots=True)
+class Price:
+    """What a language model costs.
+
+    Attributes:
+        prompt: Per million tokens of prompts, in any currency.
+        output: Per million tokens of answers.
+    """
+
+    prompt: float = 0.0
+    output: float = 0.0
+
+    def __post_init__(self) -> None:
+        if not (0 <= self.prompt < float("inf") and 0 <= self.output < float("inf")):
+            raise ConfigurationError("A price is 0 or more.")
+
+    def of(self, prompt_tokens: int, output_tokens: int) -> float | None:
+        """Return what tokens cost; None where there is no price."""
+        if not self.prompt and not self.output:
+            return None
+        return (prompt_tokens * self.prompt + output_tokens * self.output) / 1e6
+
+
+@dataclass(frozen=True, slots=True)
 class BuildConfig:
     """What is built, and how.
 
@@ -22,6 +45,7 @@ class BuildConfig:
         filtering: Threshold and caps of the coarse filter.
         filter_engine: What does the coarse filter's products: `numpy`, or on GPUs `torch` or `faiss`.
         llm: The engine that judges and writes.
+        price: What the engine costs.
         scoring: Defaults of steering, for the device.
         valid_days: Days until a bundle expires.
         max_bundle_bytes: A `.pdx` file never has more; None for no bound but the format's.
@@ -29,8 +53,9 @@ class BuildConfig:
     """
 
     filtering: FilterConfig = field(default_factory=FilterConfig)
-    filter_engine: FilterEngine = "numpy"
     llm: LLMConfig = field(default_factory=LLMConfig)
+    filter_engine: FilterEngine = "numpy"
+    price: Price = field(default_factory=Price)
     scoring: Scoring = field(default_factory=Scoring)
     valid_days: int = 365
     max_bundle_bytes: int | None = None

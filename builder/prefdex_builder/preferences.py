@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -47,6 +48,11 @@ def make_user(user_id: str, texts: Sequence[str]) -> User:
     return User(user_id, preferences)
 
 
+def distinct(users: Iterable[User]) -> list[Preference]:
+    """Return the preferences of all users, each once, in the order of users and of their own preferences."""
+    return list(dict.fromkeys(preference for user in users for preference in user.preferences))
+
+
 def read_users(path: Path) -> list[User]:
     """Read a JSONL file of {"user": id, "preferences": [text, ...]}.
 
@@ -62,9 +68,9 @@ def read_users(path: Path) -> list[User]:
         raise ConfigurationError(
             f"{path} names no user.", hint='Write lines like {"user": "u-4711", "preferences": ["..."]}'
         )
-    ids = [user.id for user in users]
-    if repeated := [user_id for user_id in ids if ids.count(user_id) > 1]:
-        raise ConfigurationError(f"{path}: user {repeated[0]} stands on more than one line.")
+    user_id, n_lines = Counter(user.id for user in users).most_common(1)[0]
+    if n_lines > 1:
+        raise ConfigurationError(f"{path}: user {user_id} stands on more than one line.")
     return users
 
 

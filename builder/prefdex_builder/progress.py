@@ -31,18 +31,21 @@ class Stopwatch:
 
     Args:
         progress: What shows it.
+        check: Called before each stage; raises if it must not begin.
 
     Attributes:
         seconds: Time per stage, in the order in which they began.
     """
 
-    def __init__(self, progress: Progress) -> None:
+    def __init__(self, progress: Progress, check: Callable[[], object] = lambda: None) -> None:
         self._progress = progress
+        self._check = check
         self.seconds: dict[str, float] = {}
 
     @contextmanager
     def stage(self, name: str, total: int) -> Iterator[Advance]:
         """Begin a stage."""
+        self._check()
         started = time.perf_counter()
         try:
             with self._progress.stage(name, total) as advance:

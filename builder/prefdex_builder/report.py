@@ -79,29 +79,52 @@ class UserReport:
 
 
 @dataclass(frozen=True, slots=True)
+class RemoveReport:
+    """What `corpus remove` did.
+
+    Attributes:
+        snapshot: Number of the snapshot that is current now.
+        documents: Documents taken out.
+        chunks: Chunks that no document holds any more.
+    """
+
+    snapshot: int
+    documents: int
+    chunks: int
+
+
+@dataclass(frozen=True, slots=True)
 class BuildReport:
     """What `build` did: the funnel, and the bundles.
 
     Attributes:
         llm: Name of the engine.
+        documents: Live documents of the corpus.
         chunks: Live chunks of the corpus.
         preferences: Distinct preferences of all users.
         shards_built: Shards that had to be built; the others were there.
         llm_calls: Prompts put to the engine by this build.
+        prompt_tokens: Tokens of these prompts, about: as the encoder counts them.
+        output_tokens: Tokens of the answers, about.
+        cost: What they cost at the configured prices; None where there are none.
         candidates: Pairs that passed the coarse filter, of all distinct shards.
         kept: Those judged to be kept.
         discarded: Those judged to be discarded.
-        failed: Those that failed, by reason.
+        failed: Those that failed, by stage and reason; they are tried again by the next build.
         entries: Those kept that have an instruction.
         users: The bundles.
         seconds: Time per stage.
     """
 
     llm: str
+    documents: int
     chunks: int
     preferences: int
     shards_built: int
     llm_calls: int
+    prompt_tokens: int
+    output_tokens: int
+    cost: float | None
     candidates: int
     kept: int
     discarded: int

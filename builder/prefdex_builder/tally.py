@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from prefdex_shared.records import Entry, Pair
 
+from .engines.metering import Usage
 from .stages.verify import Outcome
 from .workspace import ShardRecord
 
@@ -17,15 +18,15 @@ class Tally:
 
     Attributes:
         candidates: Pairs that passed the coarse filter.
-        llm_calls: Prompts put to the engine now.
+        usage: What was asked of the engine now.
         kept: Pairs judged to be kept.
         discarded: Pairs judged to be discarded.
-        failed: Pairs that failed, by reason.
+        failed: Pairs that failed, by stage and reason.
         entries: Pairs that were kept and have an instruction.
     """
 
     candidates: int = 0
-    llm_calls: int = 0
+    usage: Usage = field(default_factory=Usage)
     kept: int = 0
     discarded: int = 0
     failed: Counter[str] = field(default_factory=Counter)
@@ -34,7 +35,7 @@ class Tally:
     def add(self, pair: Pair, outcome: Outcome) -> None:
         """Count one pair."""
         self.candidates += 1
-        self.llm_calls += outcome.n_calls
+        self.usage += outcome.usage
         if outcome.verdict is not None:
             self.kept += outcome.verdict.keep
             self.discarded += not outcome.verdict.keep

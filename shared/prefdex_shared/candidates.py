@@ -49,6 +49,16 @@ class Candidates:
         return cls(np.zeros(0, dtype=np.intp), np.zeros(0), np.zeros(0, dtype="S1"))
 
     @classmethod
+    def of(cls, lists: Sequence[Sequence[Candidate]]) -> Candidates:
+        """Return the candidates of preferences that are given as lists."""
+        pairs = [pair for each in lists for pair in each]
+        return cls(
+            np.repeat(np.arange(len(lists)), [len(each) for each in lists]),
+            np.array([pair.similarity for pair in pairs], dtype=np.float64),
+            np.array([pair.chunk_id for pair in pairs], dtype=np.bytes_),
+        )
+
+    @classmethod
     def joined(cls, parts: Sequence[Candidates]) -> Candidates:
         """Return the candidates of several parts."""
         columns = ([getattr(part, name) for part in parts] for name in cls.__slots__)

@@ -164,7 +164,7 @@ def test_files_of_one_name_in_two_folders(place: Place) -> None:
     added = place.add_files(str(place.folder / "y"), str(place.folder / "x"))
     assert (added.documents, added.faults, added.examples) == (7, {"duplicate_id": 1}, ("a.jsonl:4 duplicate_id same",))
     # The files stand in the order of their paths, whatever order they were named in.
-    texts = set(place.workspace.corpus.live(place.workspace.corpus.current()))
+    texts = set(place.workspace.corpus.live(place.workspace.corpus.current()).chunks)
     assert chunk_id("The text of x.") in texts
     assert chunk_id("The text of y.") not in texts
 

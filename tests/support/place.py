@@ -60,7 +60,7 @@ class Place:
 
     @property
     def workspace(self) -> Workspace:
-        return Workspace(self.folder / "workspace")
+        return Workspace.at(self.folder / "workspace")
 
     def add(self, rows: list[dict[str, str]], n_files: int = 3, name: str = "corpus", **options) -> AddReport:
         corpus = self.folder / name

@@ -86,7 +86,7 @@ def run(
     bundle_signer = BundleSigner.from_folder(keys, signer)
     with start(ClusterConfig(address, workers)) as session:
         report = build(
-            Workspace(workspace.resolve()),
+            Workspace.at(workspace),
             users,
             encoder=encoder,
             signer=bundle_signer,

@@ -33,7 +33,9 @@ err = Console(stderr=True, highlight=False, markup=False)
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object on the last line.")]
 EncoderOption = Annotated[str, typer.Option("--encoder", "-e", help="The encoder folder.", show_default=False)]
-WorkspaceOption = Annotated[Path, typer.Option("--workspace", "-w", help="The builder's folder.", show_default=False)]
+WorkspaceOption = Annotated[
+    str, typer.Option("--workspace", "-w", help="The builder's folder, or s3://bucket/prefix.", show_default=False)
+]
 TrustOption = Annotated[Path, typer.Option("--trust", help="The publisher's root.json.", show_default=False)]
 AudienceOption = Annotated[str, typer.Option("--audience", help="Whose bundle it must be.", show_default=False)]
 AddressOption = Annotated[

@@ -51,7 +51,7 @@ def add(
     """Read documents, cut them into chunks, and embed those that are new."""
     with start(ClusterConfig(address, workers)) as session:
         report = add_corpus(
-            Workspace(workspace.resolve()),
+            Workspace.at(workspace),
             sources,
             encoder=encoder,
             session=session,

@@ -9,15 +9,14 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, BinaryIO
-from urllib.parse import urlsplit
+from typing import BinaryIO
 
-from prefdex_shared.errors import CorpusError, MissingExtraError
+from prefdex_shared.errors import CorpusError
+
+from .. import s3
 
 SUFFIXES = (".jsonl", ".ndjson", ".parquet", ".txt", ".md")
 """Kinds of files that are read, by their ending."""
-
-_S3 = "s3://"
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -40,7 +39,7 @@ class SourceFile:
     @contextmanager
     def open(self) -> Iterator[BinaryIO]:
         """Open for reading, as bytes."""
-        if self.location.startswith(_S3):
+        if self.location.startswith(s3.SCHEME):
             # Parquet seeks, and a response cannot; files of a corpus are of moderate size.
             yield io.BytesIO(_download(self.location))
         else:
@@ -48,7 +47,7 @@ class SourceFile:
                 yield file
 
 
-def find(sources: Sequence[str], exclude: Path) -> tuple[list[SourceFile], list[str]]:
+def find(sources: Sequence[str], exclude: Path | None) -> tuple[list[SourceFile], list[str]]:
     """Find the files of a corpus.
 
     Args:
@@ -64,7 +63,7 @@ def find(sources: Sequence[str], exclude: Path) -> tuple[list[SourceFile], list[
     files: set[SourceFile] = set()
     skipped: set[str] = set()
     for source in sources:
-        found = list(_find_s3(source) if source.startswith(_S3) else _find_local(source, exclude.resolve()))
+        found = list(_find_s3(source) if source.startswith(s3.SCHEME) else _find_local(source, exclude))
         if not found:
             raise CorpusError(
                 f"There is no file at {source}.", hint="Give a file, a folder, a glob in quotes, or s3://bucket/prefix."
@@ -79,7 +78,7 @@ def find(sources: Sequence[str], exclude: Path) -> tuple[list[SourceFile], list[
     return sorted(files), sorted(skipped)
 
 
-def _find_local(source: str, exclude: Path) -> Iterator[SourceFile]:
+def _find_local(source: str, exclude: Path | None) -> Iterator[SourceFile]:
     path = Path(source).expanduser()
     if path.is_file():
         yield SourceFile(path.name, str(path.resolve()))
@@ -90,7 +89,7 @@ def _find_local(source: str, exclude: Path) -> Iterator[SourceFile]:
     for each in sorted(paths):
         name, resolved = each.relative_to(root), each.resolve()
         is_hidden = any(part.startswith(".") for part in name.parts)
-        if resolved.is_file() and not is_hidden and not resolved.is_relative_to(exclude):
+        if resolved.is_file() and not is_hidden and not (exclude and resolved.is_relative_to(exclude)):
             yield SourceFile(str(name), str(resolved))
 
 
@@ -101,39 +100,21 @@ def _fixed_part(pattern: Path) -> Path:
 
 
 def _find_s3(source: str) -> Iterator[SourceFile]:
-    bucket, prefix = _split(source)
-    s3, errors = _s3()
+    bucket, prefix = s3.split(source)
     try:
-        pages = s3.get_paginator("list_objects_v2").paginate(Bucket=bucket, Prefix=prefix)
-        keys = [item["Key"] for page in pages for item in page.get("Contents", [])]
-    except errors as error:
+        found = s3.keys(bucket, prefix)
+    except s3.errors() as error:
         raise CorpusError(f"{source} cannot be listed: {error}", hint="Check the bucket and credentials.") from error
     folder = prefix.rpartition("/")[0]
-    for key in keys:
+    for key in found:
         if not key.endswith("/"):
-            yield SourceFile(key.removeprefix(folder).lstrip("/"), f"{_S3}{bucket}/{key}")
+            yield SourceFile(key.removeprefix(folder).lstrip("/"), f"{s3.SCHEME}{bucket}/{key}")
 
 
 def _download(address: str) -> bytes:
-    bucket, key = _split(address)
-    s3, errors = _s3()
+    bucket, key = s3.split(address)
     try:
-        data: bytes = s3.get_object(Bucket=bucket, Key=key)["Body"].read()
-    except errors as error:
+        data: bytes = s3.client().get_object(Bucket=bucket, Key=key)["Body"].read()
+    except s3.errors() as error:
         raise OSError(str(error)) from error
     return data
-
-
-def _split(address: str) -> tuple[str, str]:
-    parts = urlsplit(address)
-    return parts.netloc, parts.path.lstrip("/")
-
-
-def _s3() -> tuple[Any, tuple[type[Exception], ...]]:
-    """Return a client, and the errors that it raises."""
-    try:
-        import boto3
-        from botocore.exceptions import BotoCoreError, ClientError
-    except ModuleNotFoundError as error:
-        raise MissingExtraError("boto3", "builder") from error
-    return boto3.client("s3"), (BotoCoreError, ClientError)

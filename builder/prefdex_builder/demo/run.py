@@ -142,12 +142,12 @@ def run(config: DemoConfig, progress: Progress) -> DemoResult:
     keys = KeySet(config.folder / "keys")
     if not keys.folder.exists():
         init_keys(keys.folder)
-    workspace = Workspace(config.workspace.resolve())
+    workspace = Workspace.at(config.workspace)
     personas = read_personas()
     with start(config.cluster) as session:
         added = add_corpus(workspace, [str(corpus)], encoder=str(encoder), session=session, progress=progress)
         # Versions of a demo that ran before would only count on.
-        shutil.rmtree(workspace.users.storage.root, ignore_errors=True)
+        shutil.rmtree(config.workspace / "users", ignore_errors=True)
         make = _Builder(workspace, str(encoder), keys, session, progress)
         built = make(personas, {})
         devices = _put_on_devices(config.folder, built, keys, encoder)

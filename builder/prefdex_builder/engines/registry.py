@@ -22,12 +22,18 @@ class LLMConfig:
         extractive_margin: How far above tau `extractive:` wants a pair to be.
         context_tokens: Context length of `llamacpp:`.
         n_threads: Threads of `llamacpp:`.
+        pairs_at_once: Pairs that a worker puts to the engine before it stores the answers: what a crash may cost.
     """
 
     uri: str = "extractive:"
     extractive_margin: float = DEFAULT_MARGIN
     context_tokens: int = 4096
     n_threads: int = 1
+    pairs_at_once: int = 8
+
+    def __post_init__(self) -> None:
+        if self.pairs_at_once < 1:
+            raise ConfigurationError(f"pairs_at_once is at least 1, not {self.pairs_at_once}.")
 
 
 def open_llm(config: LLMConfig, *, encoder: Encoder, tau: float) -> LLM:

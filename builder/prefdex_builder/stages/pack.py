@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import pyarrow as pa
 
+from prefdex_shared import shard as shards
 from prefdex_shared.encoder import open_encoder
+from prefdex_shared.ids import content_hash
 from prefdex_shared.packing import pack
 from prefdex_shared.records import Entry, Preference
 
@@ -34,6 +37,13 @@ def entries_table(preference: Preference, entries: Sequence[Entry]) -> pa.Table:
         {"preference": preference.text} | {column: getattr(entry, column) for column in _COLUMNS} for entry in entries
     ]
     return pa.Table.from_pylist(rows or [{"preference": preference.text}], schema=ENTRIES)
+
+
+def entries_id(preference: Preference, entries: Sequence[Entry], encoder_id: str) -> str:
+    """Return the identity of a shard before it is packed: a hash of all that its bytes depend on."""
+    rows = sorted([repr(getattr(entry, column)) for column in _COLUMNS] for entry in entries)
+    formats = (str(shards.FORMAT), shards.CODEC)
+    return content_hash("prefdex/entries/1", preference.text, encoder_id, *formats, *itertools.chain(*rows))
 
 
 @dataclass(frozen=True, slots=True)

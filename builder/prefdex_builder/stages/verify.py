@@ -1,13 +1,14 @@
 """judge and write: candidate pairs -> verdicts, and instructions for those that are kept.
 
 Both are asked of the same engine in one stage, so that a model is loaded once per worker. What was answered before is
-not asked again, and what is answered now is stored before anything else happens to it.
+not asked again, and what is answered now is stored, a few pairs at a time, before anything else happens to it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import pyarrow as pa
 
@@ -19,7 +20,8 @@ from prefdex_shared.writing import write
 
 from ..cluster.stage import ONE_CPU, Call, Resources
 from ..engines import LLMConfig, open_llm
-from ..workspace import VerdictStore, pair_key
+from ..engines.metering import MeteredLLM, Usage
+from ..workspace import Answers, VerdictStore, pair_key
 
 PAIRS = pa.schema(
     [
@@ -35,14 +37,17 @@ PAIRS = pa.schema(
 )
 """A pair, with its verdict where there is one."""
 
+_USAGE = ("calls", "prompt_tokens", "output_tokens")
 _OUTCOMES = pa.schema(
     [
         ("pair_key", pa.string()),
         ("keep", pa.bool_()),
+        ("reason", pa.string()),
         ("confidence", pa.float64()),
         ("instruction", pa.string()),
-        ("failure", pa.string()),
-        ("n_calls", pa.int64()),
+        ("failed_stage", pa.string()),
+        ("failed_reason", pa.string()),
+        *((name, pa.int64()) for name in _USAGE),
     ]
 )
 
@@ -55,26 +60,13 @@ class Outcome:
         verdict: None where judging failed.
         instruction: None where the pair is not kept, or writing failed.
         failure: What failed, if anything did.
-        n_calls: Prompts that it took.
+        usage: What it took.
     """
 
     verdict: Verdict | None
     instruction: str | None = None
     failure: Failure | None = None
-    n_calls: int = 0
-
-
-@dataclass(slots=True)
-class Answers:
-    """Verdicts and instructions by pair key.
-
-    Attributes:
-        verdicts: Verdicts.
-        instructions: Instructions of kept pairs.
-    """
-
-    verdicts: dict[str, Verdict] = field(default_factory=dict)
-    instructions: dict[str, str] = field(default_factory=dict)
+    usage: Usage = field(default_factory=Usage)
 
 
 def verify(pairs: Sequence[Pair], llm: LLM, known: Answers) -> tuple[list[Outcome], Answers]:
@@ -86,16 +78,14 @@ def verify(pairs: Sequence[Pair], llm: LLM, known: Answers) -> tuple[list[Outcom
         known: What was answered before.
 
     Returns:
-        An outcome per pair, in order, and the answers that are new.
+        An outcome per pair, in order, without its usage; and the answers that are new.
     """
     keys = [pair_key(pair) for pair in pairs]
     new = Answers()
     failures: dict[str, Failure] = {}
-    n_calls = dict.fromkeys(keys, 0)
 
     to_judge = {key: pair for key, pair in zip(keys, pairs, strict=True) if key not in known.verdicts}
     for key, verdict in zip(to_judge, judge(list(to_judge.values()), llm), strict=True):
-        n_calls[key] += 1
         if isinstance(verdict, Failure):
             failures[key] = verdict
         else:
@@ -105,14 +95,12 @@ def verify(pairs: Sequence[Pair], llm: LLM, known: Answers) -> tuple[list[Outcom
     kept = {key: pair for key, pair in zip(keys, pairs, strict=True) if key in verdicts and verdicts[key].keep}
     to_write = {key: pair for key, pair in kept.items() if key not in known.instructions}
     for key, instruction in zip(to_write, write(list(to_write.values()), llm), strict=True):
-        n_calls[key] += 1
         if isinstance(instruction, Failure):
             failures[key] = instruction
         else:
             new.instructions[key] = instruction
     instructions = known.instructions | new.instructions
-    outcomes = [Outcome(verdicts.get(key), instructions.get(key), failures.get(key), n_calls[key]) for key in keys]
-    return outcomes, new
+    return [Outcome(verdicts.get(key), instructions.get(key), failures.get(key)) for key in keys], new
 
 
 def pairs_table(pairs: Sequence[Pair], known: Answers) -> pa.Table:
@@ -145,7 +133,7 @@ class VerifyStage:
     """Judges and writes on a worker, and stores the answers.
 
     Attributes:
-        encoder: Location of the encoder, for engines that work on embeddings.
+        encoder: Location of the encoder, for engines that work on embeddings, and to count tokens.
         llm: The engine.
         tau: The coarse filter's threshold.
         answers: Where answers are stored.
@@ -160,15 +148,24 @@ class VerifyStage:
 
     def load(self) -> Call:
         """Open the engine."""
-        llm = open_llm(self.llm, encoder=open_encoder(self.encoder), tau=self.tau)
+        encoder = open_encoder(self.encoder)
+        llm = MeteredLLM(open_llm(self.llm, encoder=encoder, tau=self.tau), encoder.count_tokens)
 
         def call(batch: pa.Table) -> pa.Table:
             pairs, known = _read_batch(batch)
-            outcomes, new = verify(pairs, llm, known)
-            self.answers.save(new.verdicts, new.instructions)
-            return _outcomes_table(pairs, outcomes)
+            size = self.llm.pairs_at_once
+            tables = [self._few(pairs[at : at + size], llm, known) for at in range(0, len(pairs), size)]
+            return pa.concat_tables(tables)
 
         return call
+
+    def _few(self, pairs: Sequence[Pair], llm: MeteredLLM, known: Answers) -> pa.Table:
+        asked = [pair_key(pair) for pair in pairs]
+        # A worker that died here may have stored its answers: Ray then asks another one.
+        outcomes, new = verify(pairs, llm, known | self.answers.load_batch(asked))
+        self.answers.save(asked, new)
+        usage, llm.usage = llm.usage, {}
+        return _outcomes_table(pairs, outcomes, [usage.get(pair, Usage()) for pair in pairs])
 
 
 def _read_batch(batch: pa.Table) -> tuple[list[Pair], Answers]:
@@ -181,29 +178,28 @@ def _read_batch(batch: pa.Table) -> tuple[list[Pair], Answers]:
     return pairs, known
 
 
-def _outcomes_table(pairs: Sequence[Pair], outcomes: Sequence[Outcome]) -> pa.Table:
+def _outcomes_table(pairs: Sequence[Pair], outcomes: Sequence[Outcome], usages: Sequence[Usage]) -> pa.Table:
     rows = [
         {
             "pair_key": pair_key(pair),
             "keep": outcome.verdict.keep if outcome.verdict else None,
+            "reason": outcome.verdict.reason if outcome.verdict else None,
             "confidence": outcome.verdict.confidence if outcome.verdict else None,
             "instruction": outcome.instruction,
-            "failure": f"{outcome.failure.stage}: {outcome.failure.reason}" if outcome.failure else None,
-            "n_calls": outcome.n_calls,
+            "failed_stage": outcome.failure.stage if outcome.failure else None,
+            "failed_reason": outcome.failure.reason if outcome.failure else None,
+            **{name: getattr(usage, name) for name in _USAGE},
         }
-        for pair, outcome in zip(pairs, outcomes, strict=True)
+        for pair, outcome, usage in zip(pairs, outcomes, usages, strict=True)
     ]
     return pa.Table.from_pylist(rows, schema=_OUTCOMES)
 
 
-def _outcome(row: dict[str, object]) -> Outcome:
-    keep, failure = row["keep"], row["failure"]
-    verdict = None if keep is None else Verdict(bool(keep), "", float(str(row["confidence"])))
-    stage, _, reason = str(failure or "").partition(": ")
-    instruction = row["instruction"]
+def _outcome(row: dict[str, Any]) -> Outcome:
+    is_judged, is_failed = row["keep"] is not None, row["failed_stage"] is not None
     return Outcome(
-        verdict,
-        None if instruction is None else str(instruction),
-        Failure(stage, reason) if failure else None,
-        int(str(row["n_calls"])),
+        Verdict(row["keep"], row["reason"], row["confidence"]) if is_judged else None,
+        row["instruction"],
+        Failure(row["failed_stage"], row["failed_reason"]) if is_failed else None,
+        Usage(*(row[name] for name in _USAGE)),
     )

@@ -1,17 +1,19 @@
 """The corpus of a workspace: append-only snapshots over immutable files.
 
-    corpus/documents/<hash>.parquet   what one `corpus add` brought: id, title, source, and the ids of the chunks
+    corpus/documents/<hash>.parquet   what one `corpus add` brought: id, title, source, and the ids of the chunks;
+                                      or what one `corpus remove` took away: an id without chunks
     corpus/chunks/<hash>.parquet      a block of chunks: id, text, embedding (float16)
     corpus/snapshots/<number>.json    which of these files make up the corpus, and the report of the add
 
 A document added again under its id replaces the one before. A chunk is live while a live document holds it; it is
-titled by the smallest id among those.
+titled by the smallest id among those. Blocks are only ever added, so their number tells what has been searched.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -65,6 +67,19 @@ class LiveChunk:
 
     title: str
     source: str
+
+
+@dataclass(frozen=True, slots=True)
+class Live:
+    """What is in the corpus at a snapshot.
+
+    Attributes:
+        documents: Ids of the documents.
+        chunks: What each chunk is called, by id.
+    """
+
+    documents: frozenset[str]
+    chunks: Mapping[str, LiveChunk]
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,19 +155,22 @@ class CorpusStore:
         tables = [self.chunks.read_table(name, ["chunk_id"]) for name in snapshot.blocks]
         return {chunk_id for table in tables for chunk_id in table["chunk_id"].to_pylist()}
 
-    def live(self, snapshot: Snapshot) -> dict[str, LiveChunk]:
-        """Return the live chunks by id."""
-        documents: dict[str, dict[str, object]] = {}
+    def live(self, snapshot: Snapshot) -> Live:
+        """Return the live documents and chunks."""
+        documents: dict[str, dict[str, Any]] = {}
         for name in snapshot.documents:
             for row in rows(self.storage.folder("documents").read_table(name)):
-                documents[str(row["document_id"])] = row
-        live: dict[str, LiveChunk] = {}
+                if row["chunk_ids"] is None:
+                    documents.pop(row["document_id"], None)
+                else:
+                    documents[row["document_id"]] = row
+        chunks: dict[str, LiveChunk] = {}
         for document_id in sorted(documents):
             row = documents[document_id]
-            named = LiveChunk(str(row["title"]), str(row["source"]))
-            for chunk_id in row["chunk_ids"]:  # type: ignore[attr-defined]
-                live.setdefault(chunk_id, named)
-        return live
+            named = LiveChunk(row["title"], row["source"])
+            for chunk_id in row["chunk_ids"]:
+                chunks.setdefault(chunk_id, named)
+        return Live(frozenset(documents), chunks)
 
     def texts(self, snapshot: Snapshot, wanted: set[ChunkId]) -> dict[str, str]:
         """Return the texts of some chunks by id."""
@@ -166,7 +184,7 @@ class CorpusStore:
         return texts
 
 
-def content_id(snapshot: Snapshot, live: dict[str, LiveChunk]) -> str:
+def content_id(snapshot: Snapshot, live: Mapping[str, LiveChunk]) -> str:
     """Return the identity of what a snapshot holds, however it came to hold it."""
     parts = [part for key in sorted(live) for part in (key, live[key].title, live[key].source)]
     return content_hash("prefdex/snapshot/1", snapshot.encoder_id, snapshot.chunker_id, *parts)

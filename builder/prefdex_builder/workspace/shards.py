@@ -1,7 +1,9 @@
 """Built shards.
 
-`shards/<sha256>.shard` holds the bytes; `shards/keys/<key>.json` says that a key is built, and by which bytes;
-`shards/ladders/<sha256>.json` names the shortened forms of a whole shard.
+shards/<sha256>.shard          the bytes
+shards/keys/<key>.json         that a key is built, by which bytes, and of how many pairs
+shards/entries/<hash>.json     which bytes some entries were packed into: the same ones are not packed again
+shards/ladders/<sha256>.json   the shortened forms of a whole shard
 """
 
 from __future__ import annotations
@@ -91,6 +93,19 @@ class ShardIndex:
     def record(self, key: ShardKey, record: ShardRecord) -> None:
         """Say that a key is built; the bytes must be there."""
         self.storage.folder("keys").write_json(f"{key}.json", asdict(record))
+
+    def packed(self, entries: str) -> tuple[str, int] | None:
+        """Return hash and size of the shard that was packed of some entries."""
+        folder, name = self.storage.folder("entries"), f"{entries}.json"
+        if not folder.exists(name):
+            return None
+        fields = folder.read_json(name)
+        sha256, n_bytes = str(fields["sha256"]), int(str(fields["n_bytes"]))
+        return (sha256, n_bytes) if self.storage.exists(f"{sha256}.shard") else None
+
+    def record_packed(self, entries: str, sha256: str, n_bytes: int) -> None:
+        """Say which shard was packed of some entries; its bytes must be there."""
+        self.storage.folder("entries").write_json(f"{entries}.json", {"sha256": sha256, "n_bytes": n_bytes})
 
     def get(self, sha256: str) -> bytes:
         """Return a shard's bytes."""

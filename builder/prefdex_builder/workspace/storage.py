@@ -2,63 +2,120 @@
 
 from __future__ import annotations
 
+import io
 import json
-import os
-import tempfile
 from collections.abc import Iterator
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any, Protocol
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from prefdex_shared.errors import ConfigurationError, FormatError
+from prefdex_shared.errors import FormatError
+
+from .. import s3
+from .bucket import BucketFiles
+from .lease import Lease
+from .local import LocalFiles
+
+
+class Files(Protocol):
+    """Where files stand: in a folder, or in an object store."""
+
+    def location(self, path: str) -> str:
+        """Return where a file stands, for people."""
+        ...
+
+    def exists(self, path: str) -> bool:
+        """Whether a file is there."""
+        ...
+
+    def names(self, folder: str) -> list[str]:
+        """Return the names of the files in a folder, which is empty or ends in a slash."""
+        ...
+
+    def read(self, path: str) -> bytes:
+        """Read a file.
+
+        Raises:
+            OSError: It is not there.
+        """
+        ...
+
+    def write(self, path: str, data: bytes) -> None:
+        """Write a file, whole or not at all."""
+        ...
+
+    def remove(self, path: str) -> None:
+        """Remove a file, if it is there."""
+        ...
+
+    def locked(self) -> AbstractContextManager[Lease]:
+        """Hold everything against other builds."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
 class Storage:
-    """A folder of a workspace.
+    """A folder of a workspace: cheap to make, cheap to send to a worker.
 
     Attributes:
-        root: The folder; made when the first file is written.
+        files: Where it stands.
+        path: Within that; empty, or ends in a slash.
     """
 
-    root: Path
+    files: Files
+    path: str = ""
+
+    @classmethod
+    def at(cls, location: str | Path) -> Storage:
+        """Return the storage at a folder, or at `s3://bucket/prefix`."""
+        if isinstance(location, str) and location.startswith(s3.SCHEME):
+            bucket, prefix = s3.split(location)
+            return cls(BucketFiles(bucket, f"{prefix.rstrip('/')}/" if prefix.strip("/") else ""))
+        return cls(LocalFiles(Path(location).resolve()))
 
     def folder(self, name: str) -> Storage:
         """Return a folder within this one."""
-        return Storage(self.root / name)
+        return Storage(self.files, f"{self.path}{name}/")
+
+    def location(self, name: str = "") -> str:
+        """Return where a file stands, for people."""
+        return self.files.location(self.path + name)
 
     def exists(self, name: str) -> bool:
         """Whether a file is there."""
-        return (self.root / name).is_file()
+        return self.files.exists(self.path + name)
 
     def names(self, suffix: str) -> list[str]:
         """Return the names of all files with an ending, sorted; unfinished ones begin with a dot and are left out."""
-        if not self.root.is_dir():
-            return []
-        return sorted(path.name for path in self.root.iterdir() if path.suffix == suffix and path.name[0] != ".")
+        return sorted(name for name in self.files.names(self.path) if name.endswith(suffix) and name[0] != ".")
 
     def read(self, name: str) -> bytes:
         """Read a file."""
         try:
-            return (self.root / name).read_bytes()
+            return self.files.read(self.path + name)
         except OSError as error:
-            raise _unreadable(self.root / name, error.strerror or str(error)) from error
+            raise self._unreadable(name, error.strerror or str(error)) from error
 
     def write(self, name: str, data: bytes) -> None:
         """Write a file, whole or not at all."""
-        with self._replacing(name) as path:
-            path.write_bytes(data)
+        self.files.write(self.path + name, data)
+
+    def remove(self, name: str) -> None:
+        """Remove a file, if it is there."""
+        self.files.remove(self.path + name)
 
     def read_json(self, name: str) -> dict[str, object]:
         """Read a JSON object."""
         try:
             value = json.loads(self.read(name))
         except ValueError as error:
-            raise _unreadable(self.root / name, "not JSON") from error
+            raise self._unreadable(name, "not JSON") from error
         if not isinstance(value, dict):
-            raise _unreadable(self.root / name, "not a JSON object")
+            raise self._unreadable(name, "not a JSON object")
         return value
 
     def write_json(self, name: str, value: object) -> None:
@@ -68,51 +125,23 @@ class Storage:
     def read_table(self, name: str, columns: list[str] | None = None) -> pa.Table:
         """Read a Parquet file."""
         try:
-            return pq.read_table(self.root / name, columns=columns)
-        except (OSError, pa.ArrowException) as error:
-            raise _unreadable(self.root / name, "not Parquet") from error
+            return pq.read_table(pa.BufferReader(self.read(name)), columns=columns)
+        except pa.ArrowException as error:
+            raise self._unreadable(name, "not Parquet") from error
 
     def write_table(self, name: str, table: pa.Table) -> None:
         """Write a Parquet file."""
-        with self._replacing(name) as path:
-            pq.write_table(table, path, compression="zstd")
+        buffer = io.BytesIO()
+        pq.write_table(table, buffer, compression="zstd")
+        self.write(name, buffer.getvalue())
 
-    def _replacing(self, name: str) -> _Replacing:
-        return _Replacing(self.root / name)
-
-
-class _Replacing:
-    """A temporary path that takes the place of the real one at the end, if all went well."""
-
-    def __init__(self, path: Path) -> None:
-        self._path = path
-
-    def __enter__(self) -> Path:
-        try:
-            self._path.parent.mkdir(parents=True, exist_ok=True)
-            descriptor, name = tempfile.mkstemp(prefix=f".{self._path.name}.", dir=self._path.parent)
-        except OSError as error:
-            raise ConfigurationError(f"{self._path} cannot be written: {error.strerror or error}.") from error
-        os.close(descriptor)
-        self._temporary = Path(name)
-        return self._temporary
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: object) -> None:
-        if kind is None:
-            with self._temporary.open("rb") as file:
-                os.fsync(file.fileno())
-            self._temporary.replace(self._path)
-        else:
-            self._temporary.unlink(missing_ok=True)
-        if isinstance(error, OSError):
-            raise ConfigurationError(f"{self._path} cannot be written: {error.strerror or error}.") from error
+    def _unreadable(self, name: str, why: str) -> FormatError:
+        return FormatError(
+            f"{self.location(name)} of the workspace cannot be read: {why}.", hint="Remove the file, and run again."
+        )
 
 
-def _unreadable(path: Path, why: str) -> FormatError:
-    return FormatError(f"{path} of the workspace cannot be read: {why}.", hint="Remove the file, and run again.")
-
-
-def rows(table: pa.Table) -> Iterator[dict[str, object]]:
+def rows(table: pa.Table) -> Iterator[dict[str, Any]]:
     """Iterate over a table's rows as dicts."""
     for batch in table.to_batches():
         yield from batch.to_pylist()

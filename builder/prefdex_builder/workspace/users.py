@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
 
 from prefdex_shared.manifest import check_audience
 
@@ -32,9 +31,9 @@ class UserStore:
             return None
         return max(versions), folder.read(f"{max(versions)}{_SUFFIX}")
 
-    def path(self, audience: str, version: int) -> Path:
+    def location(self, audience: str, version: int) -> str:
         """Return where a version of a user's bundle stands."""
-        return self.storage.folder(check_audience(audience)).root / f"{version}{_SUFFIX}"
+        return self.storage.folder(check_audience(audience)).location(f"{version}{_SUFFIX}")
 
     def put(self, audience: str, version: int, data: bytes) -> None:
         """Store a bundle."""

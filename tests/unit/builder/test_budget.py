@@ -54,7 +54,7 @@ class Shop:
     """A workspace in a folder, in which shards stand ready to be bundled."""
 
     def __init__(self, folder: str | Path, publisher: Publisher | None = None) -> None:
-        self.workspace = Workspace(Path(folder))
+        self.workspace = Workspace.at(Path(folder))
         self.publisher = publisher or Publisher()
 
     def stock(self, content: Mapping[str, Sequence[Entry]]) -> list[ShardRecord]:
@@ -199,7 +199,7 @@ def test_only_those_over_their_budget_need_trimming(tmp_path: Path) -> None:
 @pytest.mark.parametrize("n_shards", [0, 1, 3, 600])
 def test_the_computed_size_is_that_of_the_signed_bundle(n_shards: int) -> None:
     signer = Publisher().signer()
-    manifest = Bundler(Workspace(Path()), signer, ENCODER.id, "fake", BuildConfig())._manifest(
+    manifest = Bundler(Workspace.at(Path()), signer, ENCODER.id, "fake", BuildConfig())._manifest(
         _user({}), range(n_shards)
     )
     sizes = [(7 * number * number) % 70_000 for number in range(n_shards)]

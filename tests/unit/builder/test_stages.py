@@ -1,6 +1,7 @@
 """Stages are plain functions; they are called here without Ray."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -9,6 +10,7 @@ import pytest
 
 from prefdex_builder.corpus import SourceFile
 from prefdex_builder.engines import LLMConfig, open_llm
+from prefdex_builder.engines.metering import Usage
 from prefdex_builder.stages import VerifyStage, embed, filter_blocks, read_and_chunk, verify
 from prefdex_builder.stages.filter import candidates_table, read_candidates
 from prefdex_builder.stages.pack import PackStage, entries_table
@@ -65,7 +67,6 @@ def test_verify_judges_and_writes() -> None:
     assert all(outcome.verdict.keep == (outcome.instruction is not None) for outcome in outcomes)
     assert len(new.verdicts) == len(PAIRS)
     assert len(new.instructions) == len(kept)
-    assert sum(outcome.n_calls for outcome in outcomes) == len(PAIRS) + len(kept)
 
 
 def test_what_was_answered_is_not_asked_again() -> None:
@@ -95,18 +96,28 @@ def test_a_failed_instruction_keeps_its_verdict() -> None:
 
 
 def test_the_stage_stores_its_answers(tmp_path: Path) -> None:
-    answers = Workspace(tmp_path).verdicts("j", "w")
-    call = VerifyStage("hashing:", LLMConfig("fake:"), 0.25, answers).load()
-    outcomes = outcomes_of(call(pairs_table(PAIRS, Answers())))
-    verdicts, instructions = answers.load()
-    assert set(verdicts) == set(outcomes) == {pair_key(pair) for pair in PAIRS}
-    assert {key: outcome.instruction for key, outcome in outcomes.items() if outcome.instruction} == instructions
-    again = outcomes_of(call(pairs_table(PAIRS, Answers(verdicts, {}))))
-    assert sum(outcome.n_calls for outcome in again.values()) == len(instructions)
+    answers = Workspace.at(tmp_path).verdicts("j", "w")
+    stage = VerifyStage("hashing:", LLMConfig("fake:", pairs_at_once=7), 0.25, answers)
+    outcomes = outcomes_of(stage.load()(pairs_table(PAIRS, Answers())))
+    stored = answers.load()
+    assert set(stored.verdicts) == set(outcomes) == {pair_key(pair) for pair in PAIRS}
+    assert {key: outcome.instruction for key, outcome in outcomes.items() if outcome.instruction} == stored.instructions
+    usage = sum((outcome.usage for outcome in outcomes.values()), Usage())
+    assert usage.calls == len(PAIRS) + len(stored.instructions)
+    assert usage.prompt_tokens > 50 * usage.calls
+    assert usage.output_tokens > 5 * usage.calls
+    # A few pairs at a time; and a worker that is asked the same again, as Ray does after one has died, asks nobody.
+    assert len(list((tmp_path / "verdicts/j").iterdir())) == 6
+    again = outcomes_of(stage.load()(pairs_table(PAIRS, Answers())))
+    assert {key: replace(outcome, usage=Usage()) for key, outcome in outcomes.items()} == again
+    # Verdicts that are known leave the instructions to be asked for.
+    other = replace(stage, answers=Workspace.at(tmp_path).verdicts("j2", "w2"))
+    written = outcomes_of(other.load()(pairs_table(PAIRS, Answers(stored.verdicts))))
+    assert sum(outcome.usage.calls for outcome in written.values()) == len(stored.instructions)
 
 
 def test_pack_stores_shards(tmp_path: Path) -> None:
-    index = Workspace(tmp_path).shards
+    index = Workspace.at(tmp_path).shards
     call = PackStage("hashing:", index).load()
     for preference, entries in ((Preference("I like tea"), [entry("a"), entry("b")]), (Preference("empty"), [])):
         [row] = call(entries_table(preference, entries)).to_pylist()
