@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from pathlib import Path
 
+from prefdex_shared.encoder import HASHING, read_spec
 from prefdex_shared.errors import ConfigurationError
 from prefdex_shared.filtering import FilterConfig
 from prefdex_shared.steering import Scoring
@@ -12,6 +14,27 @@ from .engines import LLMConfig
 from .preselectors import ENGINES, FilterEngine
 
 MAX_VALID_DAYS = 36_500
+
+TAU_BY_ENCODER = {
+    # About 1 % of pairs of a mixed corpus pass, and no preference of 570 starves (docs/BENCHMARKS.md).
+    "all-MiniLM-L6-v2": 0.25,
+    # As the paper has it.
+    "contriever": 0.3,
+}
+"""The default threshold, by the model that an encoder was exported from: cosines of two models do not compare. For any
+other, `prefdex calibrate` shows what a threshold would keep."""
+
+
+def default_tau(encoder: str) -> float:
+    """Return the default threshold for an encoder.
+
+    Args:
+        encoder: Its location.
+    """
+    if encoder == HASHING:
+        return FilterConfig().tau
+    source = read_spec(Path(encoder)).source.rstrip("/").rpartition("/")[2]
+    return TAU_BY_ENCODER.get(source, FilterConfig().tau)
 
 
 @dataclass(frozen=True, slots=True)

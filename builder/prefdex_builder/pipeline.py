@@ -23,6 +23,7 @@ from .joining import Joiner
 from .preferences import User, distinct
 from .progress import Progress, Stopwatch
 from .report import BuildReport
+from .reporting import REPORT_FILE, Summary, render, summarize
 from .signing import BundleSigner
 from .stages import PackStage, TrimStage
 from .stages.pack import entries_id, entries_table
@@ -96,7 +97,7 @@ class _Run:
                 reports.append(bundler.give(user, own))
                 advance(1)
         usage, counted = tally.usage, list(records.values())
-        return BuildReport(
+        report = BuildReport(
             llm=self.llm_name,
             documents=self.state.n_documents,
             chunks=len(self.state.live),
@@ -112,8 +113,18 @@ class _Run:
             failed=dict(tally.failed),
             entries=sum(record.n_entries for record in counted),
             users=tuple(reports),
+            page=self.workspace.storage.location(REPORT_FILE),
             seconds=self.watch.seconds,
         )
+        if missing or any(each.is_new for each in reports):
+            self._write_page(report, {keys[each.id]: records[each.id] for each in preferences})
+        return report
+
+    def _write_page(self, report: BuildReport, records: Mapping[ShardKey, ShardRecord]) -> None:
+        held = [(self.workspace.shards.summary(key), record) for key, record in records.items()]
+        shards = [(Summary.from_json(fields), record) for fields, record in held if fields]
+        page = render(report, shards, self.config)
+        self.workspace.storage.write(REPORT_FILE, page.encode())
 
     def _make(self, preferences: Sequence[Preference], keys: Mapping[PreferenceId, ShardKey]) -> Tally:
         """Make the shards of some preferences."""
@@ -127,12 +138,13 @@ class _Run:
         tallies = {preference: Tally() for preference in pairs}
         failures = []
         for preference, each in pairs.items():
-            for pair in each:
-                outcome = outcomes[pair_key(pair)]
+            decided = [(pair, outcomes[pair_key(pair)]) for pair in each]
+            for pair, outcome in decided:
                 tallies[preference].add(pair, outcome)
                 whole.add(pair, outcome)
                 if outcome.failure:
                     failures.append(_failure(pair, outcome.failure.stage, outcome.failure.reason))
+            self.workspace.shards.record_summary(keys[preference.id], summarize(preference, decided).to_json())
         self.workspace.failures.replace(failures, {preference.id for preference in preferences})
         self._check_failures(whole)
         self._pack(keys, tallies)

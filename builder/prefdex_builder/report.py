@@ -37,6 +37,78 @@ class AddReport:
 
 
 @dataclass(frozen=True, slots=True)
+class PreferencePlan:
+    """What a build would do for one preference.
+
+    Attributes:
+        preference: Its text.
+        is_missing: Whether its shard must be built.
+        candidates: Pairs that pass the coarse filter.
+        to_judge: Those without a verdict.
+        shard_bytes: Size of its shard: as it is, or as it is expected to be.
+    """
+
+    preference: str
+    is_missing: bool
+    candidates: int
+    to_judge: int
+    shard_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class UserPlan:
+    """What a user would get.
+
+    Attributes:
+        user: Opaque id.
+        bundle_bytes: Expected size of the shards together, under the cap.
+        preferences: In the user's order.
+    """
+
+    user: str
+    bundle_bytes: int
+    preferences: tuple[PreferencePlan, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class PlanReport:
+    """What `build` would do.
+
+    Attributes:
+        llm: Name of the engine.
+        documents: Live documents of the corpus.
+        chunks: Live chunks of the corpus.
+        preferences: Distinct preferences of all users.
+        shards_missing: Shards that must be built.
+        candidates: Their candidate pairs.
+        pairs_to_judge: Those without a verdict.
+        llm_calls: Prompts that are expected: a verdict for each of these, and an instruction for as many as were kept
+            so far of those judged.
+        llm_calls_at_most: If all were kept.
+        prompt_tokens: Tokens of the expected prompts, about: as the encoder counts those of a sample.
+        output_tokens: Tokens of the answers, about.
+        cost: What they cost at the configured prices; None where there are none.
+        users: What each would get.
+        seconds: Time per stage.
+    """
+
+    llm: str
+    documents: int
+    chunks: int
+    preferences: int
+    shards_missing: int
+    candidates: int
+    pairs_to_judge: int
+    llm_calls: int
+    llm_calls_at_most: int
+    prompt_tokens: int
+    output_tokens: int
+    cost: float | None
+    users: tuple[UserPlan, ...]
+    seconds: Mapping[str, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
 class PreferenceReport:
     """What became of one preference.
 
@@ -113,6 +185,7 @@ class BuildReport:
         failed: Those that failed, by stage and reason; they are tried again by the next build.
         entries: Those kept that have an instruction.
         users: The bundles.
+        page: Where the report for people stands.
         seconds: Time per stage.
     """
 
@@ -131,4 +204,5 @@ class BuildReport:
     failed: Mapping[str, int]
     entries: int
     users: tuple[UserReport, ...]
+    page: str
     seconds: Mapping[str, float] = field(default_factory=dict)

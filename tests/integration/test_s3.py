@@ -56,7 +56,7 @@ def test_the_command_reads_them_on_workers(bucket, tmp_path: Path) -> None:
     command = [sys.executable, "-m", "prefdex_builder", *arguments]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
-    assert json.loads(done.stdout)["documents"] == 2
+    assert json.loads(done.stdout.splitlines()[-1])["documents"] == 2
 
 
 def test_what_is_not_there(bucket, tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 import json
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, is_dataclass
@@ -17,21 +18,26 @@ from typing import Annotated, ParamSpec
 
 import typer
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn
+from rich.progress import Progress as RichProgress
 
 from prefdex_shared.errors import PrefdexError
 
-from ..progress import Advance
+from ..progress import Advance, Progress
 
 P = ParamSpec("P")
 
 FAILED, INTERRUPTED = 1, 130
 
+_EVENT_INTERVAL_S = 1.0
+
 # Titles and preferences may hold brackets, which are no markup.
 out = Console(highlight=False, markup=False)
 err = Console(stderr=True, highlight=False, markup=False)
 
-AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object on the last line.")]
+AsJson = Annotated[
+    bool, typer.Option("--json", help="Print JSON lines: progress, where there is any, and the result as the last one.")
+]
 EncoderOption = Annotated[str, typer.Option("--encoder", "-e", help="The encoder folder.", show_default=False)]
 WorkspaceOption = Annotated[
     str, typer.Option("--workspace", "-w", help="The builder's folder, or s3://bucket/prefix.", show_default=False)
@@ -80,6 +86,31 @@ def example(line: str) -> str:
     return f"Example: {line}"
 
 
+def progress(as_json: bool) -> Progress:
+    """Return what shows the progress of stages: events for machines, or bars for people."""
+    return Events() if as_json else Bars()
+
+
+class Events:
+    """One JSON object per event on standard output, with the stage's name, and its steps so far and in all."""
+
+    @contextmanager
+    def stage(self, name: str, total: int) -> Iterator[Advance]:
+        """Begin a stage of `total` steps."""
+        done, told = 0, time.monotonic()
+
+        def advance(n: int) -> None:
+            nonlocal done, told
+            done += n
+            if time.monotonic() - told >= _EVENT_INTERVAL_S:
+                told = time.monotonic()
+                emit({"event": "progress", "stage": name, "done": done, "total": total})
+
+        emit({"event": "begin", "stage": name, "total": total})
+        yield advance
+        emit({"event": "end", "stage": name, "done": done, "total": total})
+
+
 class Bars:
     """Progress bars on a terminal; plain lines elsewhere."""
 
@@ -94,7 +125,7 @@ class Bars:
             yield lambda _: None
             return
         columns = (TextColumn("{task.description:>8}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-        with Progress(*columns, console=self._console) as progress:
-            task = progress.add_task(name, total=total)
-            yield lambda n: progress.advance(task, n)
-            progress.update(task, completed=total)
+        with RichProgress(*columns, console=self._console) as shown:
+            task = shown.add_task(name, total=total)
+            yield lambda n: shown.advance(task, n)
+            shown.update(task, completed=total)

@@ -1,22 +1,25 @@
-"""`prefdex corpus add`."""
+"""`prefdex corpus add` and `prefdex corpus remove`."""
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
 from rich.table import Table
 
+from prefdex_shared import files
 from prefdex_shared.chunking import ChunkConfig
+from prefdex_shared.errors import ConfigurationError
 
 from ..adding import add_corpus
 from ..cluster import ClusterConfig, start
+from ..removing import remove_documents
 from ..report import AddReport
 from ..workspace import Workspace
 from .common import (
     AddressOption,
     AsJson,
-    Bars,
     EncoderOption,
     WorkersOption,
     WorkspaceOption,
@@ -24,9 +27,12 @@ from .common import (
     emit,
     example,
     out,
+    progress,
 )
 
 app = typer.Typer(no_args_is_help=True)
+
+_MAX_LIST_BYTES = 1 << 28
 
 
 @app.callback()
@@ -55,7 +61,7 @@ def add(
             sources,
             encoder=encoder,
             session=session,
-            progress=Bars(),
+            progress=progress(as_json),
             chunking=ChunkConfig(target_words=target_words),
         )
     if as_json:
@@ -64,6 +70,31 @@ def add(
     out.print(add_table(report))
     for line in report.examples:
         out.print(f"  {line}")
+
+
+@app.command("remove", epilog=example("prefdex corpus remove article-17 -w workspace/"))
+@command
+def remove(
+    ids: Annotated[list[str] | None, typer.Argument(help="Ids of documents.", show_default=False)] = None,
+    *,
+    workspace: WorkspaceOption,
+    ids_from: Annotated[
+        Path | None, typer.Option("--from", help="A file with an id per line.", show_default=False)
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Take documents out of the corpus; the next build takes what came of them out of all bundles."""
+    wanted = list(ids or [])
+    if ids_from is not None:
+        wanted += files.read(ids_from, "list of ids", _MAX_LIST_BYTES).decode("utf-8", "replace").splitlines()
+    wanted = [each for each in wanted if each]
+    if not wanted:
+        raise ConfigurationError("No document is named.", hint="Give ids, or --from FILE.")
+    report = remove_documents(Workspace.at(workspace), wanted)
+    if as_json:
+        emit(report)
+        return
+    out.print(f"snapshot {report.snapshot}: {report.documents:,} documents and {report.chunks:,} chunks removed")
 
 
 def add_table(report: AddReport) -> Table:

@@ -12,7 +12,7 @@ from ..cluster import ClusterConfig
 from ..demo.run import DEFAULT_DOCUMENTS
 from ..demo.show import show, summary
 from .build import funnel_table
-from .common import AddressOption, AsJson, Bars, WorkersOption, command, emit, example, out
+from .common import AddressOption, AsJson, WorkersOption, command, emit, example, out, progress
 from .corpus import add_table
 
 
@@ -35,7 +35,7 @@ def run(
     Killed at any moment and run again, it goes on where it was.
     """
     config = demo.DemoConfig(folder, None if full else documents, ClusterConfig(address, workers))
-    result = demo.run(config, Bars())
+    result = demo.run(config, progress(as_json))
     show(result, out, [add_table(result.added), funnel_table(result.built)])
     if as_json:
         emit(summary(result))

@@ -107,6 +107,15 @@ class ShardIndex:
         """Say which shard was packed of some entries; its bytes must be there."""
         self.storage.folder("entries").write_json(f"{entries}.json", {"sha256": sha256, "n_bytes": n_bytes})
 
+    def summary(self, key: ShardKey) -> dict[str, object] | None:
+        """Return what became of the pairs of a shard, for a report."""
+        folder, name = self.storage.folder("summaries"), f"{key}.json"
+        return folder.read_json(name) if folder.exists(name) else None
+
+    def record_summary(self, key: ShardKey, summary: dict[str, object]) -> None:
+        """Keep what became of the pairs of a shard."""
+        self.storage.folder("summaries").write_json(f"{key}.json", summary)
+
     def get(self, sha256: str) -> bytes:
         """Return a shard's bytes."""
         return self.storage.read(f"{sha256}.shard")

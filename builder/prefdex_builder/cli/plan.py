@@ -1,0 +1,93 @@
+"""`prefdex plan`."""
+
+from __future__ import annotations
+
+import typer
+from rich.table import Table
+
+from ..cluster import start
+from ..planning import plan
+from ..report import PlanReport
+from ..workspace import Workspace
+from . import options
+from .common import AddressOption, AsJson, WorkersOption, command, emit, example, out, progress
+
+_USERS_SHOWN = 20
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command("plan", epilog=example("prefdex plan -w workspace/ -e encoder/ --preferences preferences.jsonl"))(run)
+
+
+@command
+def run(
+    config: options.ConfigOption = None,
+    workspace: options.Workspace = None,
+    encoder: options.Encoder = None,
+    preferences: options.Preferences = None,
+    changes: options.Changes = None,
+    llm: options.Llm = None,
+    tau: options.Tau = None,
+    max_candidates: options.MaxCandidates = None,
+    min_candidates: options.MinCandidates = None,
+    filter_engine: options.FilterEngine = None,
+    max_bundle_bytes: options.MaxBundleBytes = None,
+    address: AddressOption = None,
+    workers: WorkersOption = None,
+    as_json: AsJson = False,
+) -> None:
+    """Print what `prefdex build` would do: candidates, calls, tokens and bytes. No language model is asked."""
+    settings = options.read_settings(
+        config,
+        workspace=workspace,
+        encoder=encoder,
+        preferences=preferences,
+        changes=changes,
+        uri=llm,
+        tau=tau,
+        max_candidates=max_candidates,
+        min_candidates=min_candidates,
+        engine=filter_engine,
+        max_bundle_bytes=max_bundle_bytes,
+        address=address,
+        n_workers=workers,
+    )
+    users, where = options.read_wanted(settings), Workspace.at(settings.need("workspace"))
+    with start(settings.cluster()) as session:
+        report = plan(
+            where,
+            users,
+            encoder=settings.need("encoder"),
+            session=session,
+            progress=progress(as_json),
+            config=settings.build(),
+        )
+    if as_json:
+        emit(report)
+        return
+    out.print(_table(report))
+    for user in report.users[:_USERS_SHOWN]:
+        n_missing = sum(each.is_missing for each in user.preferences)
+        counts = f"{n_missing} of {len(user.preferences)} shards to build"
+        out.print(f"{user.user}: {counts}, about {user.bundle_bytes:,} bytes")
+    if (more := len(report.users) - _USERS_SHOWN) > 0:
+        out.print(f"and {more:,} more users")
+
+
+def _table(report: PlanReport) -> Table:
+    table = Table("would be done", "number", title=f"with {report.llm.partition(',')[0]}", title_justify="left")
+    table.columns[1].justify = "right"
+    table.add_row("documents", f"{report.documents:,}")
+    table.add_row("chunks", f"{report.chunks:,}")
+    table.add_row("distinct preferences", f"{report.preferences:,}")
+    table.add_row("shards to build", f"{report.shards_missing:,}")
+    table.add_row("  their candidate pairs", f"{report.candidates:,}")
+    table.add_row("  pairs to judge", f"{report.pairs_to_judge:,}")
+    table.add_row("LLM calls, expected", f"{report.llm_calls:,}")
+    table.add_row("LLM calls, at most", f"{report.llm_calls_at_most:,}")
+    table.add_row("  tokens of prompts, about", f"{report.prompt_tokens:,}")
+    table.add_row("  tokens of answers, about", f"{report.output_tokens:,}")
+    if report.cost is not None:
+        table.add_row("  cost, about", f"{report.cost:,.2f}")
+    return table
