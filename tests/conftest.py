@@ -6,6 +6,7 @@ The client's tests run where the builder's packages are not installed, too: what
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from pathlib import Path
 
 # Before Ray is imported: it would leave a token file in the home folder, which later commands then demand.
@@ -31,6 +32,22 @@ settings.load_profile("ci")
 def publisher() -> Publisher:
     """A publisher with fixed keys."""
     return Publisher()
+
+
+@pytest.fixture
+def s3_server(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    """An empty S3 server of moto, which boto3 finds through the environment."""
+    from support.s3 import serve
+
+    with serve() as address:
+        for name, value in {
+            "AWS_ENDPOINT_URL": address,
+            "AWS_ACCESS_KEY_ID": "test",
+            "AWS_SECRET_ACCESS_KEY": "test",
+            "AWS_DEFAULT_REGION": "us-east-1",
+        }.items():
+            monkeypatch.setenv(name, value)
+        yield address
 
 
 @pytest.fixture(scope="session")

@@ -24,7 +24,7 @@ from .verifying import known_outcome, make_pairs
 from .workspace import Answers, ShardRecord, Workspace, pair_key
 
 _SAMPLE = 64
-"""Pairs whose tokens are counted; the others are taken to be alike."""
+"""Pairs whose tokens are counted, and shards whose bytes are; the others are taken to be alike."""
 
 _BYTES_PER_ENTRY, _BYTES_PER_SHARD = 450, 600
 """What an entry and an empty shard take, about (docs/BENCHMARKS.md), where no shard is there to ask."""
@@ -83,7 +83,7 @@ def plan(
     keep_rate = _keep_rate(known)
     usage = _expected(list(work.values()), keep_rate, loaded)
     to_judge, to_write = (sum(len(getattr(each, name)) for each in work.values()) for name in _Open.__slots__[1:])
-    bytes_per_entry = _bytes_per_entry(list(records.values()))
+    bytes_per_entry = _bytes_per_entry(workspace.shards.some(_SAMPLE))
     plans = {
         each: _preference_plan(each, records[each], work.get(each), keep_rate, bytes_per_entry) for each in preferences
     }
@@ -137,8 +137,8 @@ def _expected(work: Sequence[_Open], keep_rate: float, encoder: Encoder) -> Usag
     return total
 
 
-def _bytes_per_entry(records: Sequence[ShardRecord | None]) -> float:
-    held = [record for record in records if record and record.n_entries]
+def _bytes_per_entry(records: Sequence[ShardRecord]) -> float:
+    held = [record for record in records if record.n_entries]
     if not held:
         return _BYTES_PER_ENTRY
     return sum(record.n_bytes - _BYTES_PER_SHARD for record in held) / sum(record.n_entries for record in held)

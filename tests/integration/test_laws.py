@@ -9,6 +9,7 @@ from pathlib import Path
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from prefdex_builder.config import BuildConfig
 from prefdex_builder.patching import make_patch
 from prefdex_builder.report import BuildReport
 from prefdex_client import Memory, apply_patch
@@ -73,13 +74,13 @@ class Run:
         self._rng.shuffle(rows)
         self.place.add(rows, n_files=self._rng.randint(1, 3), name=f"corpus-{self._n_added}")
 
-    def build(self, users: dict[str, list[str]]) -> BuildReport:
+    def build(self, users: dict[str, list[str]], config: BuildConfig = CONFIG) -> BuildReport:
         """Build."""
-        return self.place.build(users, CONFIG)
+        return self.place.build(users, config)
 
-    def shards(self, users: dict[str, list[str]]) -> dict[str, dict[str, bytes]]:
+    def shards(self, users: dict[str, list[str]], config: BuildConfig = CONFIG) -> dict[str, dict[str, bytes]]:
         """Build; return the shards by user and preference."""
-        report = self.build(users)
+        report = self.build(users, config)
         return {
             user: {shard.decode(data, "shard").preference.id: data for data in self.place.shards(report, user)}
             for user in users
@@ -108,6 +109,37 @@ class TestLaws:
             found = bit_by_bit.shards({"a": shuffled[:2], "b": shuffled[1:], "none": []})
             assert found["a"] | found["b"] == expected
             assert set(expected) == {preference_id(text) for text in preferences}
+
+    @few
+    @given(
+        steps=st.lists(DOCUMENTS | st.integers(0, 100), min_size=2, max_size=6),
+        preferences=PREFERENCES,
+        caps=st.tuples(st.integers(1, 6), st.integers(0, 3)),
+        seed=SEEDS,
+    )
+    def test_law_1_whatever_was_added_and_removed_before(self, steps, preferences, caps, seed) -> None:
+        """Candidates of earlier builds, searched up to some block, with chunks that die and come back, under a cap."""
+        rng = random.Random(seed)
+        filtering = FilterConfig(tau=0.15, max_candidates=max(caps), min_candidates=caps[1])
+        config = replace(CONFIG, filtering=filtering)
+        with tempfile.TemporaryDirectory() as root:
+            grown, held = Run(Path(root) / "grown", rng), {}
+            for step in steps:
+                if isinstance(step, dict):
+                    grown.add(step)
+                    held.update(step)
+                elif held:
+                    gone = sorted(held)[step % len(held)]
+                    grown.place.remove(gone)
+                    del held[gone]
+                # Not all preferences each time, so that some were searched further than others.
+                if held:
+                    grown.build({"u-1": rng.sample(preferences, rng.randint(0, len(preferences)))}, config)
+            if held:
+                at_once = Run(Path(root) / "at-once", rng)
+                at_once.add(held)
+                users = {"u-1": preferences}
+                assert grown.shards(users, config) == at_once.shards(users, config)
 
     @few
     @given(

@@ -3,34 +3,22 @@
 import json
 import subprocess
 import sys
-import urllib.request
 from pathlib import Path
 
 import boto3
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from moto.server import ThreadedMotoServer
 
 from prefdex_builder.corpus import find, read
 from prefdex_shared.errors import CorpusError
 
 
 @pytest.fixture
-def bucket(monkeypatch: pytest.MonkeyPatch):
-    server = ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
-    server.start()
-    host, port = server.get_host_and_port()
-    monkeypatch.setenv("AWS_ENDPOINT_URL", f"http://{host}:{port}")
-    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "test")
-    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "test")
-    monkeypatch.setenv("AWS_DEFAULT_REGION", "us-east-1")
+def bucket(s3_server: str):
     s3 = boto3.client("s3")
     s3.create_bucket(Bucket="corpus")
-    yield s3
-    # The server's buckets outlive it within one process.
-    urllib.request.urlopen(urllib.request.Request(f"http://{host}:{port}/moto-api/reset", method="POST")).close()
-    server.stop()
+    return s3
 
 
 def test_documents_come_from_a_prefix(bucket, tmp_path: Path) -> None:

@@ -17,9 +17,11 @@ from prefdex_builder.cluster.stage import Stage
 from prefdex_builder.config import BuildConfig
 from prefdex_builder.engines import LLMConfig
 from prefdex_builder.pipeline import build
+from prefdex_builder.planning import plan
 from prefdex_builder.preferences import make_user
 from prefdex_builder.progress import Silent
-from prefdex_builder.report import AddReport, BuildReport
+from prefdex_builder.removing import remove_documents
+from prefdex_builder.report import AddReport, BuildReport, PlanReport, RemoveReport
 from prefdex_builder.signing import BundleSigner, KeySet, init_keys
 from prefdex_builder.workspace import Workspace
 from prefdex_client import Memory
@@ -52,6 +54,7 @@ class Place:
 
     folder: Path
     session: Session
+    location: str | None = None
     keys: KeySet = field(init=False)
 
     def __post_init__(self) -> None:
@@ -60,7 +63,7 @@ class Place:
 
     @property
     def workspace(self) -> Workspace:
-        return Workspace.at(self.folder / "workspace")
+        return Workspace.at(self.location or self.folder / "workspace")
 
     def add(self, rows: list[dict[str, str]], n_files: int = 3, name: str = "corpus", **options) -> AddReport:
         corpus = self.folder / name
@@ -73,6 +76,19 @@ class Place:
     def add_files(self, *sources: str, **options) -> AddReport:
         return add_corpus(
             self.workspace, sources, encoder="hashing:", session=self.session, progress=Silent(), **options
+        )
+
+    def remove(self, *ids: str) -> RemoveReport:
+        return remove_documents(self.workspace, ids)
+
+    def plan(self, users: dict[str, list[str]], config: BuildConfig = CONFIG) -> PlanReport:
+        return plan(
+            self.workspace,
+            [make_user(user, texts) for user, texts in users.items()],
+            encoder="hashing:",
+            session=self.session,
+            progress=Silent(),
+            config=config,
         )
 
     def build(self, users: dict[str, list[str]], config: BuildConfig = CONFIG) -> BuildReport:

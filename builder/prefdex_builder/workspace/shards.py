@@ -78,10 +78,13 @@ class ShardIndex:
         name = f"{key}.json"
         if not keys.exists(name):
             return None
-        fields = keys.read_json(name)
-        counts = {name: int(str(value)) for name, value in fields.items() if name != "sha256"}
-        record = ShardRecord(str(fields["sha256"]), **counts)
+        record = _record(keys.read_json(name))
         return record if self.storage.exists(f"{record.sha256}.shard") else None
+
+    def some(self, n: int) -> list[ShardRecord]:
+        """Return up to n built shards, to tell what shards are like in this workspace."""
+        keys = self.storage.folder("keys")
+        return [_record(keys.read_json(name)) for name in keys.names(".json")[:n]]
 
     def put(self, data: bytes) -> str:
         """Store a shard's bytes and return their SHA-256."""
@@ -131,3 +134,8 @@ class ShardIndex:
     def record_ladder(self, sha256: str, ladder: Ladder) -> None:
         """Name the rungs of a whole shard; their bytes must be there."""
         self.storage.folder("ladders").write_json(f"{sha256}.json", {"rungs": [asdict(rung) for rung in ladder]})
+
+
+def _record(fields: dict[str, object]) -> ShardRecord:
+    counts = {name: int(str(value)) for name, value in fields.items() if name != "sha256"}
+    return ShardRecord(str(fields["sha256"]), **counts)
