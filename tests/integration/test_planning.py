@@ -99,7 +99,7 @@ def test_a_corpus_that_grew_is_searched_where_it_is_new(place: Place, monkeypatc
 
 
 def test_only_shards_with_other_entries_are_packed(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
-    config = replace(CONFIG, filtering=FilterConfig(tau=0.9))
+    config = replace(CONFIG, filtering=FilterConfig(tau=0.8))
     preferences = USERS["u-1"]
     before = place.shards(place.build(USERS, config))
     packed = []
@@ -111,7 +111,7 @@ def test_only_shards_with_other_entries_are_packed(place: Place, monkeypatch: py
         return run(self, stage, blocks)
 
     monkeypatch.setattr(InlineSession, "run", watched)
-    place.add([{"id": f"n{i}", "title": "T", "text": f"I like dogs{dots}"} for i, dots in enumerate([".", "!", "?", ".."])], name="more")
+    place.add([{"id": f"n{i}", "title": "T", "text": f"I like dogs {i}"} for i in range(9)], name="more")
     after = place.shards(place.build(USERS, config))
     changed = [text for text, old, new in zip(preferences, before, after, strict=True) if old != new]
     assert packed == changed == ["I like dogs"]
