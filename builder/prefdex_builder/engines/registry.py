@@ -9,8 +9,9 @@ from prefdex_shared.encoder import Encoder
 from prefdex_shared.errors import ConfigurationError
 from prefdex_shared.extractive import DEFAULT_MARGIN, ExtractiveLLM
 from prefdex_shared.llm import LLM, FakeLLM
+from prefdex_shared.openai_http import OpenAiLLM
 
-SCHEMES = ("extractive:", "llamacpp:", "fake:")
+SCHEMES = ("extractive:", "llamacpp:", "openai:", "fake:")
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,7 +19,7 @@ class LLMConfig:
     """Which engine judges and writes.
 
     Attributes:
-        uri: `extractive:` (no language model), `llamacpp:FILE.gguf`, or `fake:` (for tests).
+        uri: `extractive:` (no language model), `llamacpp:FILE.gguf`, `openai:URL#MODEL`, or `fake:` (for tests).
         extractive_margin: How far above tau `extractive:` wants a pair to be.
         context_tokens: Context length of `llamacpp:`.
         n_threads: Threads of `llamacpp:`.
@@ -57,6 +58,8 @@ def open_llm(config: LLMConfig, *, encoder: Encoder, tau: float) -> LLM:
         from .llamacpp import LlamaCppLLM
 
         return LlamaCppLLM(Path(rest), context_tokens=config.context_tokens, n_threads=config.n_threads)
+    if scheme == "openai" and rest:
+        return OpenAiLLM(config.uri)
     raise ConfigurationError(
         f"There is no LLM engine {config.uri!r}.", hint=f"Use one of {', '.join(SCHEMES)} as in llamacpp:model.gguf"
     )
