@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 
 import pyarrow as pa
@@ -14,6 +14,7 @@ from prefdex_shared.errors import BuildError, ConfigurationError
 from prefdex_shared.ids import chunk_id
 
 from .cluster import Session
+from .config import CorpusConfig
 from .corpus import find
 from .corpus.readers import NOTES
 from .progress import Progress, Stopwatch
@@ -64,7 +65,7 @@ def add_corpus(
     encoder: str,
     session: Session,
     progress: Progress,
-    chunking: ChunkConfig | None = None,
+    config: CorpusConfig | None = None,
 ) -> AddReport:
     """Add documents to the corpus of a workspace as a new snapshot.
 
@@ -74,58 +75,103 @@ def add_corpus(
         encoder: Location of the encoder.
         session: Where stages run.
         progress: Shows how far it is.
-        chunking: Sizes of chunks; the token cap is lowered to the encoder's.
+        config: Sizes of chunks, and what embeds.
 
     Raises:
         CorpusError: There is nothing to read.
         ConfigurationError: The workspace's corpus was made with other settings, or another build works on it.
     """
-    loaded = open_encoder(encoder)
-    config = chunking or ChunkConfig()
-    config = replace(config, max_tokens=min(config.max_tokens, loaded.max_tokens))
     with workspace.locked() as lease:
-        return _add(workspace, sources, encoder, loaded.id, config, session, Stopwatch(progress, lease.check))
+        adder = _Adder(workspace, encoder, config or CorpusConfig(), session, Stopwatch(progress, lease.check))
+        return adder.add(sources)
 
 
-def _add(
+def count_new_chunks(
     workspace: Workspace,
     sources: Sequence[str],
+    *,
     encoder: str,
-    encoder_id: str,
-    config: ChunkConfig,
     session: Session,
-    watch: Stopwatch,
-) -> AddReport:
-    store = workspace.corpus
-    before = store.current()
-    _check_settings(before, encoder_id, config.id)
-    files, skipped = find(sources, exclude=workspace.folder)
+    progress: Progress,
+    config: CorpusConfig | None = None,
+) -> int:
+    """Return how many chunks `add_corpus` would embed. Nothing is changed."""
+    adder = _Adder(workspace, encoder, config or CorpusConfig(), session, Stopwatch(progress))
+    return len(adder.new_chunks(workspace.corpus.current(), adder.read(sources)[0]))
 
-    blocks = [files_table({number: file}) for number, file in enumerate(files)]
-    tables = []
-    with watch.stage("read", len(blocks)) as advance:
-        for table in session.run(ReadStage(encoder, config), blocks):
-            tables.append(table)
-            advance(1)
-    collected = _collect(tables)
-    if not collected.documents:
-        raise BuildError(
-            f"None of the records in {len(files)} files is a document: {_first(collected)}.",
-            hint="A JSONL record needs at least a 'text'.",
+
+class _Adder:
+    """Adds to a corpus.
+
+    Args:
+        workspace: The workspace.
+        encoder: Location of the encoder.
+        config: Settings.
+        session: Where stages run.
+        watch: Shows how far it is.
+    """
+
+    def __init__(
+        self, workspace: Workspace, encoder: str, config: CorpusConfig, session: Session, watch: Stopwatch
+    ) -> None:
+        loaded = open_encoder(encoder)
+        self._workspace, self._encoder, self._encoder_id = workspace, encoder, loaded.id
+        self._embedder, self._session, self._watch = config.embedder, session, watch
+        chunking = ChunkConfig(target_words=config.target_words)
+        self._chunking = replace(chunking, max_tokens=min(chunking.max_tokens, loaded.max_tokens))
+
+    def add(self, sources: Sequence[str]) -> AddReport:
+        before = self._workspace.corpus.current()
+        collected, n_files, n_skipped = self.read(sources)
+        new_blocks, n_new = self._embed(self.new_chunks(before, collected), collected.chunks)
+        report = AddReport(
+            snapshot=before.number + 1,
+            files=n_files,
+            skipped_files=n_skipped,
+            documents=len(collected.documents),
+            chunks=len(collected.chunks),
+            new_chunks=n_new,
+            faults=dict(sorted(collected.faults.items())),
+            examples=tuple(collected.examples),
+            seconds=self._watch.seconds,
         )
-    new_blocks, n_new = _embed(workspace, before, collected.chunks, encoder_id, encoder, session, watch)
-    report = AddReport(
-        snapshot=before.number + 1,
-        files=len(files),
-        skipped_files=len(skipped),
-        documents=len(collected.documents),
-        chunks=len(collected.chunks),
-        new_chunks=n_new,
-        faults=dict(sorted(collected.faults.items())),
-        examples=tuple(collected.examples),
-        seconds=watch.seconds,
-    )
-    return _commit(store, before, collected, new_blocks, encoder_id, config.id, report)
+        ids = self._encoder_id, self._chunking.id
+        return _commit(self._workspace.corpus, before, collected, new_blocks, *ids, report)
+
+    def read(self, sources: Sequence[str]) -> tuple[_Collected, int, int]:
+        """Return what the sources hold, and the numbers of files that were read and that are of no kind that is."""
+        _check_settings(self._workspace.corpus.current(), self._encoder_id, self._chunking.id)
+        files, skipped = find(sources, exclude=self._workspace.folder)
+        blocks = [files_table({number: file}) for number, file in enumerate(files)]
+        tables = []
+        with self._watch.stage("read", len(blocks)) as advance:
+            for table in self._session.run(ReadStage(self._encoder, self._chunking), blocks):
+                tables.append(table)
+                advance(1)
+        collected = _collect(tables)
+        if not collected.documents:
+            raise BuildError(
+                f"None of the records in {len(files)} files is a document: {_first(collected)}.",
+                hint="A JSONL record needs at least a 'text'.",
+            )
+        return collected, len(files), len(skipped)
+
+    def new_chunks(self, before: Snapshot, collected: _Collected) -> list[str]:
+        """Return the ids of the chunks that have no embedding yet."""
+        return sorted(set(collected.chunks) - self._workspace.corpus.known_chunks(before))
+
+    def _embed(self, new: Sequence[str], texts: Mapping[str, str]) -> tuple[list[str], int]:
+        """Embed chunks; blocks that an earlier, unfinished run stored are not made again."""
+        stored = self._workspace.corpus.chunks
+        parts = [new[start : start + CHUNKS_PER_BLOCK] for start in range(0, len(new), CHUNKS_PER_BLOCK)]
+        names = [block_name(part, self._encoder_id, self._embedder) for part in parts]
+        missing = [part for part, name in zip(parts, names, strict=True) if not stored.exists(name)]
+        blocks = [pa.table({"chunk_id": part, "text": [texts[key] for key in part]}) for part in missing]
+        with self._watch.stage("embed", len(new)) as advance:
+            advance(len(new) - sum(map(len, missing)))
+            for done in self._session.run(EmbedStage(self._encoder, self._workspace, self._embedder), blocks):
+                advance(sum(done["n_chunks"].to_pylist()))
+        return names, len(new)
 
 
 def _collect(tables: Sequence[pa.Table]) -> _Collected:
@@ -136,28 +182,6 @@ def _collect(tables: Sequence[pa.Table]) -> _Collected:
         for row in batch.to_pylist():
             collected.add(row)
     return collected
-
-
-def _embed(
-    workspace: Workspace,
-    before: Snapshot,
-    chunks: dict[str, str],
-    encoder_id: str,
-    encoder: str,
-    session: Session,
-    watch: Stopwatch,
-) -> tuple[list[str], int]:
-    """Embed the chunks that have no embedding yet; blocks that an earlier, unfinished run stored are not made again."""
-    new = sorted(set(chunks) - workspace.corpus.known_chunks(before))
-    parts = [new[start : start + CHUNKS_PER_BLOCK] for start in range(0, len(new), CHUNKS_PER_BLOCK)]
-    names = [block_name(part, encoder_id) for part in parts]
-    missing = [part for part, name in zip(parts, names, strict=True) if not workspace.corpus.chunks.exists(name)]
-    blocks = [pa.table({"chunk_id": part, "text": [chunks[key] for key in part]}) for part in missing]
-    with watch.stage("embed", len(new)) as advance:
-        advance(len(new) - sum(map(len, missing)))
-        for done in session.run(EmbedStage(encoder, workspace), blocks):
-            advance(sum(done["n_chunks"].to_pylist()))
-    return names, len(new)
 
 
 def _commit(

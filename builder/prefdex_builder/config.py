@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from prefdex_shared.chunking import ChunkConfig
 from prefdex_shared.encoder import HASHING, read_spec
 from prefdex_shared.errors import ConfigurationError
 from prefdex_shared.filtering import FilterConfig
@@ -35,6 +36,19 @@ def default_tau(encoder: str) -> float:
         return FilterConfig().tau
     source = read_spec(Path(encoder)).source.rstrip("/").rpartition("/")[2]
     return TAU_BY_ENCODER.get(source, FilterConfig().tau)
+
+
+@dataclass(frozen=True, slots=True)
+class CorpusConfig:
+    """How documents become embedded chunks.
+
+    Attributes:
+        target_words: Words per chunk.
+        embedder: What embeds: empty for the encoder itself, or on GPUs `torch:MODEL`.
+    """
+
+    target_words: int = ChunkConfig().target_words
+    embedder: str = ""
 
 
 @dataclass(frozen=True, slots=True)

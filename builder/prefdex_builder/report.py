@@ -89,6 +89,7 @@ class PlanReport:
         output_tokens: Tokens of the answers, about.
         cost: What they cost at the configured prices; None where there are none.
         users: What each would get.
+        chunks_to_embed: Chunks of the configured sources that have no embedding yet; what they bring is not counted.
         seconds: Time per stage.
     """
 
@@ -105,6 +106,7 @@ class PlanReport:
     output_tokens: int
     cost: float | None
     users: tuple[UserPlan, ...]
+    chunks_to_embed: int = 0
     seconds: Mapping[str, float] = field(default_factory=dict)
 
 

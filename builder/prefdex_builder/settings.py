@@ -3,6 +3,8 @@
 Each table fills one dataclass, whose fields are the keys; their defaults stand there, and nowhere else:
 
     workspace, encoder, preferences, changes, keys, signer    paths are relative to the file
+    sources      a list: what `build` adds to the corpus first
+    [corpus]     prefdex_builder.config.CorpusConfig
     [filter]     prefdex_shared.filtering.FilterConfig, without tau that of the encoder; and engine
     [llm]        prefdex_builder.engines.LLMConfig, and [price] prefdex_builder.config.Price
     [build]      max_bundle_bytes, max_failed_share, valid_days
@@ -27,7 +29,7 @@ from prefdex_shared.steering import Scoring
 
 from . import s3
 from .cluster import ClusterConfig
-from .config import BuildConfig, Price, default_tau
+from .config import BuildConfig, CorpusConfig, Price, default_tau
 from .engines import LLMConfig
 
 if sys.version_info >= (3, 11):
@@ -41,6 +43,7 @@ _MAX_BYTES = 1 << 20
 _PLACES = ("workspace", "encoder", "preferences", "changes", "keys")
 _BUILD = ("max_bundle_bytes", "max_failed_share", "valid_days")
 _TABLES: Mapping[str, type] = {
+    "corpus": CorpusConfig,
     "filter": FilterConfig,
     "llm": LLMConfig,
     "price": Price,
@@ -59,10 +62,12 @@ class Settings:
     Attributes:
         places: Locations by key: `workspace`, `encoder`, `preferences`, `changes`, `keys`, and the URI `signer`.
         tables: Values by table and key.
+        sources: What is added to the corpus.
     """
 
     places: Mapping[str, str] = field(default_factory=dict)
     tables: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    sources: tuple[str, ...] = ()
 
     @classmethod
     def read(cls, path: Path | None) -> Settings:
@@ -79,16 +84,20 @@ class Settings:
             values = tomllib.loads(files.read(path, "configuration", _MAX_BYTES).decode("utf-8"))
         except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
             raise ConfigurationError(f"{path} is not TOML: {error}.") from error
-        _known(values, (*_PLACES, "signer", *_TABLES), str(path))
+        _known(values, (*_PLACES, "signer", "sources", *_TABLES), str(path))
         places = {key: _place(path, key, values[key]) for key in (*_PLACES, "signer") if key in values}
         tables = {key: _table(path, key, values[key]) for key in _TABLES if key in values}
-        return cls(places, tables)
+        sources = values.get("sources", [])
+        if not isinstance(sources, list):
+            raise ConfigurationError(f"{path}: sources must be a list of strings.")
+        return cls(places, tables, tuple(_place(path, "sources", each) for each in sources))
 
     def over(self, places: Mapping[str, str | None], tables: Mapping[str, Mapping[str, Any]]) -> Settings:
         """Return these settings under what the command line says; None says nothing."""
         return Settings(
             {**self.places, **_said(places)},
             {key: {**self.tables.get(key, {}), **_said(tables.get(key, {}))} for key in _TABLES},
+            self.sources,
         )
 
     def need(self, key: str) -> str:
@@ -121,6 +130,10 @@ class Settings:
             scoring=Scoring(**self.tables.get("steering", {})),
             **more,
         )
+
+    def corpus(self) -> CorpusConfig:
+        """Return how documents are taken in."""
+        return CorpusConfig(**self.tables.get("corpus", {}))
 
     def cluster(self) -> ClusterConfig:
         """Return where stages run."""

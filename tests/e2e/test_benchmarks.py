@@ -111,3 +111,9 @@ def test_coarse_filter() -> None:
     assert result["ratio_vs_reference"] > 2
     assert result["memory_growth"] < 1.5
     assert 0 < result["candidates"][0] <= result["candidates"][1] <= 100 * result["preferences"]
+
+
+def test_embedding() -> None:
+    result = _run("embedding")
+    assert result["mean_cosine"] >= 0.99
+    assert result["ratio_vs_torch"] > 0.5

@@ -8,10 +8,9 @@ import pyarrow as pa
 import pytest
 
 from prefdex_builder.cluster import Session
-from prefdex_builder.config import BuildConfig
+from prefdex_builder.config import BuildConfig, CorpusConfig
 from prefdex_builder.engines import LLMConfig
 from prefdex_shared import container, patching
-from prefdex_shared.chunking import ChunkConfig
 from prefdex_shared.errors import BuildError, ConfigurationError, CorpusError
 from prefdex_shared.filtering import FilterConfig
 from prefdex_shared.ids import chunk_id
@@ -190,7 +189,7 @@ def test_nothing_to_read(place: Place) -> None:
 def test_other_settings_need_another_workspace(place: Place) -> None:
     place.add(_documents(10))
     with pytest.raises(ConfigurationError, match="another chunk sizes|another encoder"):
-        place.add(_documents(10), chunking=ChunkConfig(target_words=50))
+        place.add(_documents(10), config=CorpusConfig(target_words=50))
 
 
 @pytest.mark.llm

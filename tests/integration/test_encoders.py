@@ -8,10 +8,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from prefdex_builder.embedders import open_embedder
 from prefdex_builder.encoders import export
 from prefdex_builder.encoders.export import open_source
 from prefdex_builder.encoders.onnx_files import OnnxSource
-from prefdex_shared.encoder import Encoder, OnnxEncoder, read_spec
+from prefdex_shared.encoder import Encoder, HashingEncoder, OnnxEncoder, read_spec
 from prefdex_shared.errors import ConfigurationError, EngineError, FormatError
 from prefdex_shared.vectors import Float32, normalize
 
@@ -153,3 +154,29 @@ class TestDamage:
         (copy / "encoder.json").write_text(json.dumps(spec))
         check = OnnxEncoder.load(copy).check()
         assert check.min_cosine < 0.5 < check.mean_cosine
+
+
+class TestEmbedders:
+    def test_the_encoder_itself_is_the_default(self, encoder: OnnxEncoder) -> None:
+        assert open_embedder("", encoder) is encoder
+
+    @pytest.mark.parametrize("uri", ["onnx", "torch:", "cuda:x"])
+    def test_no_such_embedder(self, encoder: OnnxEncoder, uri: str) -> None:
+        with pytest.raises(ConfigurationError, match="no embedder"):
+            open_embedder(uri, encoder)
+
+    @pytest.mark.torch
+    def test_the_model_of_the_encoder_in_batches(self, encoder: OnnxEncoder, minilm_torch: Path) -> None:
+        embedder = open_embedder(f"torch:{minilm_torch}", encoder)
+        texts = ["People like tea.", "A much longer text about trains. " * 90, "\ud800 odd"]
+        vectors = embedder.encode(texts)
+        np.testing.assert_allclose(np.linalg.norm(vectors, axis=1), 1, atol=1e-6)
+        # Alone and in a batch alike, and near the encoder: as the int8 model is to its source.
+        alone = np.concatenate([embedder.encode([text]) for text in texts])
+        assert np.sum(vectors * alone, axis=1).min() > 0.9999
+        assert np.sum(vectors * encoder.encode(texts), axis=1).min() > 0.98
+
+    @pytest.mark.torch
+    def test_another_model_is_refused(self, minilm_torch: Path) -> None:
+        with pytest.raises(ConfigurationError, match="not the model that the encoder was exported from"):
+            open_embedder(f"torch:{minilm_torch}", HashingEncoder(dim=384))

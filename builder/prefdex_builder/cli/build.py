@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 from rich.table import Table
 
+from ..adding import add_corpus
 from ..cluster import start
 from ..config import MAX_VALID_DAYS, BuildConfig
 from ..pipeline import build
@@ -60,7 +61,7 @@ def run(
     workers: WorkersOption = None,
     as_json: AsJson = False,
 ) -> None:
-    """Build what is missing, and give each user a signed bundle."""
+    """Build what is missing, and give each user a signed bundle; sources of prefdex.toml are added first."""
     settings = options.read_settings(
         config,
         workspace=workspace,
@@ -84,6 +85,15 @@ def run(
     bundle_signer = BundleSigner.from_folder(Path(settings.need("keys")), settings.places.get("signer"))
     where = Workspace.at(settings.need("workspace"))
     with start(settings.cluster()) as session:
+        if settings.sources:
+            add_corpus(
+                where,
+                settings.sources,
+                encoder=settings.need("encoder"),
+                session=session,
+                progress=progress(as_json),
+                config=settings.corpus(),
+            )
         report = build(
             where,
             users,

@@ -9,20 +9,19 @@ import typer
 from rich.table import Table
 
 from prefdex_shared import files
-from prefdex_shared.chunking import ChunkConfig
 from prefdex_shared.errors import ConfigurationError
 
 from ..adding import add_corpus
-from ..cluster import ClusterConfig, start
+from ..cluster import start
+from ..config import CorpusConfig
 from ..removing import remove_documents
 from ..report import AddReport
 from ..workspace import Workspace
+from . import options
 from .common import (
     AddressOption,
     AsJson,
-    EncoderOption,
     WorkersOption,
-    WorkspaceOption,
     command,
     emit,
     example,
@@ -44,25 +43,47 @@ def group() -> None:
 @command
 def add(
     sources: Annotated[
-        list[str],
-        typer.Argument(help="JSONL, Parquet or text: files, folders, globs, s3://bucket/prefix.", show_default=False),
-    ],
-    workspace: WorkspaceOption,
-    encoder: EncoderOption,
-    target_words: Annotated[int, typer.Option(help="Words per chunk.", min=1)] = ChunkConfig().target_words,
+        list[str] | None,
+        typer.Argument(
+            help="JSONL, Parquet or text: files, folders, globs, s3://bucket/prefix.",
+            show_default="those of prefdex.toml",
+        ),
+    ] = None,
+    config: options.ConfigOption = None,
+    workspace: options.Workspace = None,
+    encoder: options.Encoder = None,
+    target_words: Annotated[
+        int | None, typer.Option(help="Words per chunk.", min=1, show_default=str(CorpusConfig().target_words))
+    ] = None,
+    embedder: Annotated[
+        str | None, typer.Option(help="On GPUs torch:MODEL, the encoder's own model.", show_default="the encoder")
+    ] = None,
     address: AddressOption = None,
     workers: WorkersOption = None,
     as_json: AsJson = False,
 ) -> None:
     """Read documents, cut them into chunks, and embed those that are new."""
-    with start(ClusterConfig(address, workers)) as session:
+    settings = options.read_settings(
+        config,
+        workspace=workspace,
+        encoder=encoder,
+        target_words=target_words,
+        embedder=embedder,
+        address=address,
+        n_workers=workers,
+    )
+    wanted = list(sources or settings.sources)
+    if not wanted:
+        raise ConfigurationError("Nothing says what to add.", hint="Give files or folders, or sources in prefdex.toml.")
+    where, encoder_folder = Workspace.at(settings.need("workspace")), settings.need("encoder")
+    with start(settings.cluster()) as session:
         report = add_corpus(
-            Workspace.at(workspace),
-            sources,
-            encoder=encoder,
+            where,
+            wanted,
+            encoder=encoder_folder,
             session=session,
             progress=progress(as_json),
-            chunking=ChunkConfig(target_words=target_words),
+            config=settings.corpus(),
         )
     if as_json:
         emit(report)
@@ -77,20 +98,22 @@ def add(
 def remove(
     ids: Annotated[list[str] | None, typer.Argument(help="Ids of documents.", show_default=False)] = None,
     *,
-    workspace: WorkspaceOption,
+    config: options.ConfigOption = None,
+    workspace: options.Workspace = None,
     ids_from: Annotated[
         Path | None, typer.Option("--from", help="A file with an id per line.", show_default=False)
     ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Take documents out of the corpus; the next build takes what came of them out of all bundles."""
+    settings = options.read_settings(config, workspace=workspace)
     wanted = list(ids or [])
     if ids_from is not None:
         wanted += files.read(ids_from, "list of ids", _MAX_LIST_BYTES).decode("utf-8", "replace").splitlines()
     wanted = [each for each in wanted if each]
     if not wanted:
         raise ConfigurationError("No document is named.", hint="Give ids, or --from FILE.")
-    report = remove_documents(Workspace.at(workspace), wanted)
+    report = remove_documents(Workspace.at(settings.need("workspace")), wanted)
     if as_json:
         emit(report)
         return

@@ -43,6 +43,8 @@ MaxBundleBytes = Annotated[
     typer.Option(help="Cap of each .pdx file: the least valuable entries stay out.", min=1, show_default="none"),
 ]
 _TABLE_OF = {
+    "target_words": "corpus",
+    "embedder": "corpus",
     "tau": "filter",
     "max_candidates": "filter",
     "min_candidates": "filter",

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import typer
 from rich.table import Table
 
+from ..adding import count_new_chunks
 from ..cluster import start
 from ..planning import plan
 from ..report import PlanReport
@@ -55,6 +58,16 @@ def run(
     )
     users, where = options.read_wanted(settings), Workspace.at(settings.need("workspace"))
     with start(settings.cluster()) as session:
+        n_new = 0
+        if settings.sources:
+            n_new = count_new_chunks(
+                where,
+                settings.sources,
+                encoder=settings.need("encoder"),
+                session=session,
+                progress=progress(as_json),
+                config=settings.corpus(),
+            )
         report = plan(
             where,
             users,
@@ -63,6 +76,7 @@ def run(
             progress=progress(as_json),
             config=settings.build(),
         )
+    report = replace(report, chunks_to_embed=n_new)
     if as_json:
         emit(report)
         return
@@ -80,6 +94,7 @@ def _table(report: PlanReport) -> Table:
     table.columns[1].justify = "right"
     table.add_row("documents", f"{report.documents:,}")
     table.add_row("chunks", f"{report.chunks:,}")
+    table.add_row("  new ones to embed, not searched yet", f"{report.chunks_to_embed:,}")
     table.add_row("distinct preferences", f"{report.preferences:,}")
     table.add_row("shards to build", f"{report.shards_missing:,}")
     table.add_row("  their candidate pairs", f"{report.candidates:,}")

@@ -190,9 +190,9 @@ def content_id(snapshot: Snapshot, live: Mapping[str, LiveChunk]) -> str:
     return content_hash("prefdex/snapshot/1", snapshot.encoder_id, snapshot.chunker_id, *parts)
 
 
-def block_name(chunk_ids: Iterable[str], encoder_id: str) -> str:
-    """Return the file name of a block of chunks, which follows from its content."""
-    return f"{content_hash('prefdex/block/1', encoder_id, *chunk_ids)}.parquet"
+def block_name(chunk_ids: Iterable[str], encoder_id: str, embedder: str = "") -> str:
+    """Return the file name of a block of chunks, which follows from its content and from what embedded it."""
+    return f"{content_hash('prefdex/block/1', encoder_id, embedder, *chunk_ids)}.parquet"
 
 
 def block_table(chunk_ids: Sequence[str], texts: Sequence[str], embeddings: Float16) -> pa.Table:

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from prefdex_builder.config import BuildConfig, Price, default_tau
+from prefdex_builder.config import BuildConfig, CorpusConfig, Price, default_tau
 from prefdex_builder.settings import Settings
 from prefdex_shared.errors import ConfigurationError, FormatError
 from prefdex_shared.filtering import FilterConfig
@@ -53,6 +53,14 @@ def test_a_whole_file(tmp_path: Path) -> None:
     assert settings.cluster().n_workers == 3
 
 
+def test_sources_and_how_they_are_taken_in(tmp_path: Path) -> None:
+    text = 'sources = ["articles", "s3://bucket/more"]\n[corpus]\ntarget_words = 50\nembedder = "torch:model"'
+    settings = _settings(tmp_path, text)
+    assert settings.sources == (str(tmp_path / "articles"), "s3://bucket/more")
+    assert settings.corpus() == CorpusConfig(50, "torch:model")
+    assert settings.over({}, {"corpus": {"target_words": 60}}).corpus() == CorpusConfig(60, "torch:model")
+
+
 def test_no_file_is_all_defaults(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     assert Settings.read(None).build() == BuildConfig()
@@ -79,6 +87,8 @@ WRONG = {
     "type": ('[filter]\ntau = "0.3"', "filter.tau must be of type float, not str", ""),
     "bool": ("[filter]\nmax_candidates = true", "filter.max_candidates must be of type int, not bool", ""),
     "place": ("workspace = 3", "workspace must be a string", ""),
+    "sources": ("sources = 3", "sources must be a list of strings", ""),
+    "a source": ("sources = [3]", "sources must be a string", ""),
     "no table": ("llm = 3", "llm must be a table", ""),
     "not settable": ("[build]\nprice = 3", r"\[build\] has an unknown key 'price'", ""),
     "syntax": ("[filter", "is not TOML", ""),
