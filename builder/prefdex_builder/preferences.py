@@ -15,6 +15,8 @@ from prefdex_shared.manifest import MAX_SHARDS, check_audience
 from prefdex_shared.records import Preference
 from prefdex_shared.shard import MAX_PREFERENCE_CHARACTERS
 
+from .corpus import SourceFile
+
 
 @dataclass(frozen=True, slots=True)
 class User:
@@ -53,14 +55,15 @@ def distinct(users: Iterable[User]) -> list[Preference]:
     return list(dict.fromkeys(preference for user in users for preference in user.preferences))
 
 
-def read_users(path: Path) -> list[User]:
-    """Read a JSONL file of {"user": id, "preferences": [text, ...]}.
+def read_users(path: str | Path) -> list[User]:
+    """Read a JSONL file of {"user": id, "preferences": [text, ...]}, from a path or from S3.
 
     Raises:
         ConfigurationError: A line is wrong; the message names the line, and quotes no preference.
     """
     try:
-        lines = path.read_text(encoding="utf-8").splitlines()
+        with SourceFile("", str(path)).open() as file:
+            lines = file.read().decode("utf-8").splitlines()
     except (OSError, UnicodeDecodeError) as error:
         raise ConfigurationError(f"The preferences {path} cannot be read: {type(error).__name__}.") from error
     users = [_user(f"{path}:{number}", line) for number, line in enumerate(lines, start=1) if line.strip()]

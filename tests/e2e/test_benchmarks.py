@@ -117,3 +117,11 @@ def test_embedding() -> None:
     result = _run("embedding")
     assert result["mean_cosine"] >= 0.99
     assert result["ratio_vs_torch"] > 0.5
+
+
+def test_scale() -> None:
+    result = _run("scale")
+    assert result["llm_calls_growth_with_users"] == 1.0
+    assert {each["distinct_preferences"] for each in result["users"].values()} == {30}
+    assert all(each["llm_calls"] > 100 for each in result["users"].values())
+    assert set(result["speedup"]) == {"1", "2"}

@@ -23,7 +23,11 @@ COMMANDS = [
     ["inspect"],
     ["patch"],
     ["query"],
+    ["plan"],
+    ["calibrate"],
+    ["submit"],
     ["corpus", "add"],
+    ["corpus", "remove"],
     ["encoder", "export"],
     ["keys", "init"],
 ]

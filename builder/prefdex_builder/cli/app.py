@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from . import build, calibrate, corpus, demo, encoder, inspect, keys, patch, plan, query
+from . import build, calibrate, corpus, demo, encoder, inspect, keys, patch, plan, query, submit
 from .common import example
 
 app = typer.Typer(
@@ -25,7 +25,7 @@ groups = {
 }
 for name, (group, text) in groups.items():
     app.add_typer(group, name=name, help=text)
-for module in (demo, calibrate, plan, build, inspect, patch, query):
+for module in (demo, calibrate, plan, build, submit, inspect, patch, query):
     module.register(app)
 
 

@@ -82,4 +82,4 @@ def read_wanted(settings: Settings) -> list[User]:
         ConfigurationError: A file is not there, or a line of it is wrong.
     """
     changes = settings.places.get("changes")
-    return apply_changes(read_users(Path(settings.need("preferences"))), read_changes(Path(changes)) if changes else [])
+    return apply_changes(read_users(settings.need("preferences")), read_changes(Path(changes)) if changes else [])

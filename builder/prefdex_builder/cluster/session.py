@@ -16,6 +16,7 @@ import pyarrow as pa
 
 from prefdex_shared.errors import BuildError, ConfigurationError, PrefdexError
 
+from .jobs import JOIN
 from .stage import Call, Stage
 
 _MIN_LOGICAL_CPUS = 4
@@ -29,7 +30,7 @@ class ClusterConfig:
     """Where stages run.
 
     Attributes:
-        address: Address of a running Ray cluster; None starts a local Ray.
+        address: Address of a running Ray cluster, or `auto` for a job that runs on it; None starts a local Ray.
         n_workers: Workers per stage; None takes one per CPU core of this machine.
     """
 
@@ -103,7 +104,7 @@ def start(config: ClusterConfig) -> Iterator[Session]:
     Raises:
         ConfigurationError: The cluster cannot be reached.
     """
-    if config.address:
+    if config.address and config.address != JOIN:
         _check_reachable(config.address)
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
     os.environ.setdefault("RAY_DATA_DISABLE_PROGRESS_BARS", "1")
