@@ -24,6 +24,8 @@ from .state import State
 from .workspace import Found, Workspace
 
 _BLOCKS_PER_CALL = 8
+_PREFERENCES_AT_ONCE = 16_384
+"""A bound on what is held for one pass over the corpus: so many times the cap of candidates."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,10 +59,12 @@ class Joiner:
             groups[each.n_blocks].append(preference)
         groups.pop(n_blocks, None)
         for start, group in sorted(groups.items()):
-            before = [found[preference].candidates for preference in group]
-            for preference, candidates in zip(group, self._search(group, start, before), strict=True):
-                found[preference] = Found(candidates, n_blocks)
-                kept.put(preference, found[preference])
+            for at in range(0, len(group), _PREFERENCES_AT_ONCE):
+                some = group[at : at + _PREFERENCES_AT_ONCE]
+                before = [found[preference].candidates for preference in some]
+                for preference, candidates in zip(some, self._search(some, start, before), strict=True):
+                    found[preference] = Found(candidates, n_blocks)
+                    kept.put(preference, found[preference])
         return self._alive({preference: each.candidates for preference, each in found.items()})
 
     def _alive(self, found: Mapping[Preference, Sequence[Candidate]]) -> dict[Preference, list[Candidate]]:

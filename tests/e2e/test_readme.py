@@ -35,6 +35,8 @@ def test_commands_and_example(tmp_path: Path, minilm_source: Path) -> None:
     (tmp_path / "articles" / "a.jsonl").write_text("\n".join(map(json.dumps, rows)))
     [preferences] = _blocks("json")
     (tmp_path / "preferences.jsonl").write_text(preferences)
+    [settings] = _blocks("toml")
+    (tmp_path / "prefdex.toml").write_text(settings)
     user = json.loads(preferences)
     (tmp_path / "changed.jsonl").write_text(json.dumps(user | {"preferences": [*user["preferences"], "I like herbs."]}))
     path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])

@@ -17,10 +17,16 @@ class CountingLLM:
 
     Args:
         seconds: How long an answer takes.
+
+    Attributes:
+        answered: How often each question was answered.
+        address: The engine's URI.
+        too_long: What stands in a prompt that is refused, as one over the model's context is; nothing by default.
     """
 
     def __init__(self, seconds: float = 0.0) -> None:
         self.seconds = seconds
+        self.too_long = ""
         self.answered: Counter[str] = Counter()
         self.address = ""
         self._lock = threading.Lock()
@@ -64,9 +70,10 @@ def serve(seconds: float = 0.0) -> Iterator[CountingLLM]:
     class Handler(BaseHTTPRequestHandler):
         def do_POST(self) -> None:
             request = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-            body = json.dumps(llm.answer(request)).encode()
+            is_refused = bool(llm.too_long) and llm.too_long in json.dumps(request["messages"])
+            body = b"{}" if is_refused else json.dumps(llm.answer(request)).encode()
             try:
-                self.send_response(200)
+                self.send_response(400 if is_refused else 200)
                 self.send_header("Content-Length", str(len(body)))
                 self.end_headers()
                 self.wfile.write(body)
