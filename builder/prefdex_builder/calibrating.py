@@ -6,22 +6,21 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
-import pyarrow as pa
 
-from prefdex_shared.candidates import Candidate
+from prefdex_shared.candidates import Candidate, Candidates
 from prefdex_shared.encoder import open_encoder
 from prefdex_shared.errors import ConfigurationError
-from prefdex_shared.filtering import FilterConfig, SimilarityJoin
+from prefdex_shared.filtering import FilterConfig
 from prefdex_shared.records import Preference
 from prefdex_shared.shard import MAX_ENTRIES
 from prefdex_shared.vectors import store
 
 from .cluster import Session
 from .config import BuildConfig
+from .joining import search
 from .preferences import User, distinct
 from .progress import Progress, Stopwatch
 from .stages import FilterStage
-from .stages.filter import read_candidates
 from .state import State
 from .workspace import Workspace
 
@@ -30,7 +29,6 @@ N_STEPS = 4
 
 STEP = 0.05
 _EXAMPLES = 3
-_BLOCKS_PER_CALL = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,14 +127,8 @@ def calibrate(
     vectors = store(loaded.encode([preference.text for preference in preferences]))
     wide = FilterConfig(taus[0], MAX_ENTRIES)
     dead = np.array(sorted(state.dead(workspace)), dtype=np.bytes_)
-    names = state.snapshot.blocks
-    batches = [pa.table({"block": names[at : at + _BLOCKS_PER_CALL]}) for at in range(0, len(names), _BLOCKS_PER_CALL)]
-    join = SimilarityJoin(vectors, wide)
-    with watch.stage("filter", len(batches)) as advance:
-        for table in session.run(FilterStage(workspace, vectors, wide, dead, config.filter_engine), batches):
-            join.hold(read_candidates(table))
-            advance(1)
-    found = join.candidates().lists(len(preferences))
+    stage = FilterStage(workspace, vectors, wide, dead, config.filter_engine)
+    found = search(state.snapshot.blocks, stage, Candidates.none(), session, watch).lists(len(preferences))
     above, below = _near(found, config.filtering.tau)
     texts = workspace.corpus.texts(state.snapshot, {each.chunk_id for _, each in (*above, *below)})
 

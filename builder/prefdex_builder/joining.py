@@ -90,18 +90,33 @@ class Joiner:
         """Search the corpus's blocks from `start` on, and join what was found before."""
         # One at a time, as everywhere: a text has one vector.
         vectors = store(self.encoder.encode([preference.text for preference in preferences]))
-        names = self.state.snapshot.blocks[start:]
-        batches = [
-            pa.table({"block": names[at : at + _BLOCKS_PER_CALL]}) for at in range(0, len(names), _BLOCKS_PER_CALL)
-        ]
         stage = FilterStage(self.workspace, vectors, self.config.filtering, dead, self.config.filter_engine)
-        join = SimilarityJoin(vectors, self.config.filtering)
-        join.hold(Candidates.of(before))
-        with self.watch.stage("filter", len(batches)) as advance:
-            for table in self.session.run(stage, batches):
-                join.hold(read_candidates(table))
-                advance(1)
-        return join.candidates().lists(len(preferences))
+        found = search(self.state.snapshot.blocks[start:], stage, Candidates.of(before), self.session, self.watch)
+        return found.lists(len(preferences))
+
+
+def search(
+    blocks: Sequence[str], stage: FilterStage, before: Candidates, session: Session, watch: Stopwatch
+) -> Candidates:
+    """Run the coarse filter over blocks.
+
+    Args:
+        blocks: Names of blocks.
+        stage: The filter.
+        before: What was found in other blocks.
+        session: Where it runs.
+        watch: Shows how far it is.
+    """
+    batches = [
+        pa.table({"block": blocks[at : at + _BLOCKS_PER_CALL]}) for at in range(0, len(blocks), _BLOCKS_PER_CALL)
+    ]
+    join = SimilarityJoin(stage.preferences, stage.config)
+    join.hold(before)
+    with watch.stage("filter", len(batches)) as advance:
+        for table in session.run(stage, batches):
+            join.hold(read_candidates(table))
+            advance(1)
+    return join.candidates()
 
 
 def _may_lack(live: Sequence[Candidate], found: Sequence[Candidate], config: FilterConfig) -> bool:

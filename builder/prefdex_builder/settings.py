@@ -108,7 +108,7 @@ class Settings:
         """
         if key not in self.places:
             raise ConfigurationError(
-                f"Nothing says where the {key} is.", hint=f'Give --{key}, or {key} = "..." in {FILE}.'
+                f"Nothing says where to find {key!r}.", hint=f'Give --{key}, or {key} = "..." in {FILE}.'
             )
         return self.places[key]
 

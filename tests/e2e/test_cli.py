@@ -167,6 +167,9 @@ def test_patches_that_are_not_made(arguments: list[str], message: str, tmp_path:
     ("arguments", "message"),
     [
         (["keys", "init", "."], "error: . exists already"),
+        (["build"], "error: Nothing says where to find 'preferences'."),
+        (["corpus", "remove", "d"], "error: Nothing says where to find 'workspace'."),
+        (["corpus", "add"], "error: Nothing says what to add."),
         (["corpus", "add", "nowhere", "-w", "w", "-e", "hashing:"], "error: There is no file at nowhere."),
         (["corpus", "add", ".", "-w", "w", "-e", "nowhere"], "error: There is no encoder folder at nowhere"),
         (["encoder", "export", ".", "out"], "error: "),
@@ -193,9 +196,7 @@ def test_errors_are_two_lines(arguments: list[str], message: str, tmp_path: Path
     assert lines[1].startswith("  try: ")
 
 
-@pytest.mark.parametrize(
-    "arguments", [["build"], ["corpus", "add"], ["no-such-command"], ["query", "--k"]], ids=" ".join
-)
+@pytest.mark.parametrize("arguments", [["no-such-command"], ["build", "--tau"], ["query", "--k"]], ids=" ".join)
 def test_wrong_arguments_exit_with_2(arguments: list[str], tmp_path: Path) -> None:
     done = run(*arguments, cwd=tmp_path)
     assert done.returncode == 2

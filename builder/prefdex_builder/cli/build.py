@@ -16,7 +16,7 @@ from ..report import BuildReport
 from ..signing import BundleSigner
 from ..workspace import Workspace
 from . import options
-from .common import AddressOption, AsJson, WorkersOption, command, emit, example, out, progress
+from .common import AddressOption, AsJson, WorkersOption, command, counts, emit, example, out, progress
 
 _EXAMPLE = example("prefdex build -w workspace/ -e encoder/ --preferences preferences.jsonl --keys keys/")
 _BUILD = BuildConfig()
@@ -62,25 +62,7 @@ def run(
     as_json: AsJson = False,
 ) -> None:
     """Build what is missing, and give each user a signed bundle; sources of prefdex.toml are added first."""
-    settings = options.read_settings(
-        config,
-        workspace=workspace,
-        encoder=encoder,
-        preferences=preferences,
-        changes=changes,
-        keys=keys,
-        signer=signer,
-        uri=llm,
-        tau=tau,
-        max_candidates=max_candidates,
-        min_candidates=min_candidates,
-        engine=filter_engine,
-        valid_days=valid_days,
-        max_bundle_bytes=max_bundle_bytes,
-        max_failed_share=max_failed_share,
-        address=address,
-        n_workers=workers,
-    )
+    settings = options.read_settings(locals())
     users = options.read_wanted(settings)
     bundle_signer = BundleSigner.from_folder(Path(settings.need("keys")), settings.places.get("signer"))
     where = Workspace.at(settings.need("workspace"))
@@ -121,26 +103,27 @@ def run(
 
 
 def funnel_table(report: BuildReport) -> Table:
-    """Return what was kept at each step as a table."""
-    table = Table("step", "number", title=f"judged and written by {report.llm.partition(',')[0]}", title_justify="left")
-    table.columns[1].justify = "right"
-    table.add_row("documents", f"{report.documents:,}")
-    table.add_row("chunks", f"{report.chunks:,}")
-    table.add_row("distinct preferences", f"{report.preferences:,}")
-    table.add_row("shards to build", f"{report.shards_built:,}")
-    table.add_row("candidate pairs", f"{report.candidates:,}")
-    table.add_row("  kept", f"{report.kept:,}")
-    table.add_row("  discarded", f"{report.discarded:,}")
-    for reason, number in report.failed.items():
-        table.add_row(f"  failed: {reason}", f"{number:,}")
-    table.add_row("LLM calls", f"{report.llm_calls:,}")
+    """Return what was kept at each step, and what it took, as a table."""
+    took = [("LLM calls", report.llm_calls)]
     if report.llm_calls:
-        table.add_row("  tokens of prompts, about", f"{report.prompt_tokens:,}")
-        table.add_row("  tokens of answers, about", f"{report.output_tokens:,}")
-    if report.cost is not None:
-        table.add_row("  cost", f"{report.cost:,.2f}")
-    table.add_row("entries", f"{report.entries:,}")
-    table.add_row("bytes of all bundles", f"{sum(user.bundle_bytes for user in report.users):,}")
-    for stage, seconds in report.seconds.items():
-        table.add_row(f"seconds: {stage}", f"{seconds:,.1f}")
-    return table
+        took.append(("  tokens of prompts, about", report.prompt_tokens))
+        took.append(("  tokens of answers, about", report.output_tokens))
+    return counts(
+        f"judged and written by {report.llm.partition(',')[0]}",
+        "step",
+        [
+            ("documents", report.documents),
+            ("chunks", report.chunks),
+            ("distinct preferences", report.preferences),
+            ("shards to build", report.shards_built),
+            ("candidate pairs", report.candidates),
+            ("  kept", report.kept),
+            ("  discarded", report.discarded),
+            *((f"  failed: {reason}", number) for reason, number in report.failed.items()),
+            *took,
+            *([("  cost", report.cost)] if report.cost is not None else []),
+            ("entries", report.entries),
+            ("bytes of all bundles", sum(user.bundle_bytes for user in report.users)),
+            *((f"seconds: {stage}", float(seconds)) for stage, seconds in report.seconds.items()),
+        ],
+    )

@@ -37,18 +37,7 @@ def run(
     as_json: AsJson = False,
 ) -> None:
     """Show what thresholds around tau would keep and cost, with examples just above and just below it."""
-    settings = options.read_settings(
-        config,
-        workspace=workspace,
-        encoder=encoder,
-        preferences=preferences,
-        tau=tau,
-        max_candidates=max_candidates,
-        min_candidates=min_candidates,
-        engine=filter_engine,
-        address=address,
-        n_workers=workers,
-    )
+    settings = options.read_settings(locals())
     users, where = options.read_wanted(settings), Workspace.at(settings.need("workspace"))
     with start(settings.cluster()) as session:
         report = calibrate(

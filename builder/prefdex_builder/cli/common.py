@@ -9,7 +9,7 @@ from __future__ import annotations
 import functools
 import json
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, is_dataclass
 from datetime import datetime
@@ -20,6 +20,7 @@ import typer
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn
 from rich.progress import Progress as RichProgress
+from rich.table import Table
 
 from prefdex_shared.errors import PrefdexError
 
@@ -84,6 +85,15 @@ def _plain(value: object) -> str:
 def example(line: str) -> str:
     """Return the end of a command's help: an example."""
     return f"Example: {line}"
+
+
+def counts(title: str, heading: str, rows: Iterable[tuple[str, float]]) -> Table:
+    """Return a table of names and numbers; whole numbers are shown as such."""
+    table = Table(heading, "number", title=title, title_justify="left")
+    table.columns[1].justify = "right"
+    for name, number in rows:
+        table.add_row(name, f"{number:,}" if isinstance(number, int) else f"{number:,.2f}")
+    return table
 
 
 def progress(as_json: bool) -> Progress:

@@ -23,6 +23,7 @@ from .common import (
     AsJson,
     WorkersOption,
     command,
+    counts,
     emit,
     example,
     out,
@@ -63,15 +64,7 @@ def add(
     as_json: AsJson = False,
 ) -> None:
     """Read documents, cut them into chunks, and embed those that are new."""
-    settings = options.read_settings(
-        config,
-        workspace=workspace,
-        encoder=encoder,
-        target_words=target_words,
-        embedder=embedder,
-        address=address,
-        n_workers=workers,
-    )
+    settings = options.read_settings(locals())
     wanted = list(sources or settings.sources)
     if not wanted:
         raise ConfigurationError("Nothing says what to add.", hint="Give files or folders, or sources in prefdex.toml.")
@@ -106,7 +99,7 @@ def remove(
     as_json: AsJson = False,
 ) -> None:
     """Take documents out of the corpus; the next build takes what came of them out of all bundles."""
-    settings = options.read_settings(config, workspace=workspace)
+    settings = options.read_settings(locals())
     wanted = list(ids or [])
     if ids_from is not None:
         wanted += files.read(ids_from, "list of ids", _MAX_LIST_BYTES).decode("utf-8", "replace").splitlines()
@@ -122,13 +115,15 @@ def remove(
 
 def add_table(report: AddReport) -> Table:
     """Return what was read as a table."""
-    table = Table("corpus", "number", title=f"snapshot {report.snapshot}", title_justify="left")
-    table.columns[1].justify = "right"
-    table.add_row("files", f"{report.files:,}")
-    table.add_row("files of another kind", f"{report.skipped_files:,}")
-    table.add_row("documents", f"{report.documents:,}")
-    table.add_row("chunks", f"{report.chunks:,}")
-    table.add_row("chunks embedded", f"{report.new_chunks:,}")
-    for kind, number in report.faults.items():
-        table.add_row(kind.replace("_", " "), f"{number:,}")
-    return table
+    return counts(
+        f"snapshot {report.snapshot}",
+        "corpus",
+        [
+            ("files", report.files),
+            ("files of another kind", report.skipped_files),
+            ("documents", report.documents),
+            ("chunks", report.chunks),
+            ("chunks embedded", report.new_chunks),
+            *((kind.replace("_", " "), number) for kind, number in report.faults.items()),
+        ],
+    )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -42,37 +43,38 @@ MaxBundleBytes = Annotated[
     int | None,
     typer.Option(help="Cap of each .pdx file: the least valuable entries stay out.", min=1, show_default="none"),
 ]
-_TABLE_OF = {
-    "target_words": "corpus",
-    "embedder": "corpus",
-    "tau": "filter",
-    "max_candidates": "filter",
-    "min_candidates": "filter",
-    "engine": "filter",
-    "uri": "llm",
-    "valid_days": "build",
-    "max_bundle_bytes": "build",
-    "max_failed_share": "build",
-    "address": "cluster",
-    "n_workers": "cluster",
+_PLACES = ("workspace", "encoder", "preferences", "changes", "keys", "signer")
+_KEYS = {
+    "target_words": ("corpus", "target_words"),
+    "embedder": ("corpus", "embedder"),
+    "tau": ("filter", "tau"),
+    "max_candidates": ("filter", "max_candidates"),
+    "min_candidates": ("filter", "min_candidates"),
+    "filter_engine": ("filter", "engine"),
+    "llm": ("llm", "uri"),
+    "valid_days": ("build", "valid_days"),
+    "max_bundle_bytes": ("build", "max_bundle_bytes"),
+    "max_failed_share": ("build", "max_failed_share"),
+    "address": ("cluster", "address"),
+    "workers": ("cluster", "n_workers"),
 }
+"""Table and key of each option that `prefdex.toml` has, too."""
 
 
-def read_settings(config: Path | None, **given: Any) -> Settings:
-    """Return what the file says, under what the command line says; None says nothing.
+def read_settings(given: Mapping[str, Any]) -> Settings:
+    """Return what the file says, under what the command line says.
 
     Args:
-        config: The file.
-        given: Values by key, without the table.
+        given: A command's options by name: its `locals()`, before it has any of its own. What is None says nothing.
 
     Raises:
         ConfigurationError: The file is wrong.
     """
-    places = {key: value for key, value in given.items() if key not in _TABLE_OF}
-    tables: dict[str, dict[str, Any]] = {table: {} for table in _TABLE_OF.values()}
-    for key in given.keys() & _TABLE_OF.keys():
-        tables[_TABLE_OF[key]][key] = given[key]
-    return Settings.read(config).over(places, tables)
+    tables: dict[str, dict[str, Any]] = {table: {} for table, _ in _KEYS.values()}
+    for option in given.keys() & _KEYS.keys():
+        table, key = _KEYS[option]
+        tables[table][key] = given[option]
+    return Settings.read(given["config"]).over({key: given[key] for key in given.keys() & set(_PLACES)}, tables)
 
 
 def read_wanted(settings: Settings) -> list[User]:

@@ -13,7 +13,7 @@ from ..planning import plan
 from ..report import PlanReport
 from ..workspace import Workspace
 from . import options
-from .common import AddressOption, AsJson, WorkersOption, command, emit, example, out, progress
+from .common import AddressOption, AsJson, WorkersOption, command, counts, emit, example, out, progress
 
 _USERS_SHOWN = 20
 
@@ -41,21 +41,7 @@ def run(
     as_json: AsJson = False,
 ) -> None:
     """Print what `prefdex build` would do: candidates, calls, tokens and bytes. No language model is asked."""
-    settings = options.read_settings(
-        config,
-        workspace=workspace,
-        encoder=encoder,
-        preferences=preferences,
-        changes=changes,
-        uri=llm,
-        tau=tau,
-        max_candidates=max_candidates,
-        min_candidates=min_candidates,
-        engine=filter_engine,
-        max_bundle_bytes=max_bundle_bytes,
-        address=address,
-        n_workers=workers,
-    )
+    settings = options.read_settings(locals())
     users, where = options.read_wanted(settings), Workspace.at(settings.need("workspace"))
     with start(settings.cluster()) as session:
         n_new = 0
@@ -90,19 +76,21 @@ def run(
 
 
 def _table(report: PlanReport) -> Table:
-    table = Table("would be done", "number", title=f"with {report.llm.partition(',')[0]}", title_justify="left")
-    table.columns[1].justify = "right"
-    table.add_row("documents", f"{report.documents:,}")
-    table.add_row("chunks", f"{report.chunks:,}")
-    table.add_row("  new ones to embed, not searched yet", f"{report.chunks_to_embed:,}")
-    table.add_row("distinct preferences", f"{report.preferences:,}")
-    table.add_row("shards to build", f"{report.shards_missing:,}")
-    table.add_row("  their candidate pairs", f"{report.candidates:,}")
-    table.add_row("  pairs to judge", f"{report.pairs_to_judge:,}")
-    table.add_row("LLM calls, expected", f"{report.llm_calls:,}")
-    table.add_row("LLM calls, at most", f"{report.llm_calls_at_most:,}")
-    table.add_row("  tokens of prompts, about", f"{report.prompt_tokens:,}")
-    table.add_row("  tokens of answers, about", f"{report.output_tokens:,}")
-    if report.cost is not None:
-        table.add_row("  cost, about", f"{report.cost:,.2f}")
-    return table
+    return counts(
+        f"with {report.llm.partition(',')[0]}",
+        "would be done",
+        [
+            ("documents", report.documents),
+            ("chunks", report.chunks),
+            ("  new ones to embed, not searched yet", report.chunks_to_embed),
+            ("distinct preferences", report.preferences),
+            ("shards to build", report.shards_missing),
+            ("  their candidate pairs", report.candidates),
+            ("  pairs to judge", report.pairs_to_judge),
+            ("LLM calls, expected", report.llm_calls),
+            ("LLM calls, at most", report.llm_calls_at_most),
+            ("  tokens of prompts, about", report.prompt_tokens),
+            ("  tokens of answers, about", report.output_tokens),
+            *([("  cost, about", report.cost)] if report.cost is not None else []),
+        ],
+    )

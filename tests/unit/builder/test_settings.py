@@ -75,7 +75,7 @@ def test_the_command_line_stands_over_the_file(tmp_path: Path) -> None:
     assert settings.need("workspace") == "other"
     assert settings.build().filtering == FilterConfig(0.2, 50)
     assert settings.build().llm.n_threads == 2
-    with pytest.raises(ConfigurationError, match="Nothing says where the changes is") as raised:
+    with pytest.raises(ConfigurationError, match="Nothing says where to find 'changes'") as raised:
         settings.need("changes")
     assert "--changes" in raised.value.hint
 
